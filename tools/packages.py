@@ -50,7 +50,7 @@ def install(names):
     prefix = become_root()
     command = "apt-get install -y --no-install-recommends " + " ".join(names)
     if prefix is None:
-        raise Failure(f"these packages are missing and this user cannot install them; as root, run:\n"
+        raise Failure("packages are missing and this user cannot install them; as root, run:\n"
                       f"  apt-get update && {command}")
     say(f"installing {len(names)} packages: {' '.join(names)}")
     apt = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq",
