@@ -110,8 +110,8 @@ def check_layers(tree):
             if not include.quoted:
                 continue
             if f"src/{include.path}" not in tree.paths:
-                yield Finding(path, include.line, f"no file src/{include.path}: quoted includes are "
-                              "our headers, by their path from src/")
+                yield Finding(path, include.line, f"no file src/{include.path}: quotes are for our "
+                              "headers, named by their path from src/")
             elif not may_import(path, include.path):
                 yield Finding(path, include.line, f"{module_of(path)} may not include "
                               f"{include.path} (LAYERS in tools/rules.py)")
