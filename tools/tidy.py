@@ -297,7 +297,7 @@ def is_built(path, folders):
         return folder[len("src/"):] in folders
     if path.startswith("tests/"):
         return folder == "tests" and path.endswith("_test.cc") or folder == "tests/support"
-    return folder in ("examples", "bench")
+    return folder == "examples"
 
 
 def check_unbuilt_sources(tree):

@@ -169,7 +169,8 @@ class Registration(CheckCase):
             self.refuses(tidy.check_unbuilt_sources, {"CMakeLists.txt": CMAKE, path: ""}, 1, "CMake")
 
     def test_tests_in_other_files(self):
-        self.accepts(tidy.check_unregistered_tests, {"src/core/a_test.cc": "TEST(A, B) {}\n"})
+        placed = {"src/core/a_test.cc": "TEST(A, B) {}\n"}
+        self.accepts(tidy.check_unregistered_tests, placed)
         misplaced = {"src/core/a.cc": "\nTEST(A, B) {}\n"}
         self.refuses(tidy.check_unregistered_tests, misplaced, 2, "_test")
 
