@@ -110,7 +110,8 @@ def run_demo(_):
 
 def source_files():
     folders = ("src", "tests", "examples", "bench", "python")
-    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*")
+    return sorted(path.relative_to(ROOT) for folder in folders
+                  for path in (ROOT / folder).rglob("*")
                   if path.suffix in (".cc", ".h"))
 
 

@@ -51,12 +51,13 @@ def ctest(folder, *, pattern="", label="", env=None, verbose=False):
     report = folder / "ctest.xml"
     report.unlink(missing_ok=True)
     command = ["ctest", "--test-dir", folder, "--parallel", processors(), "--output-on-failure",
-               "--no-tests=error", "--output-junit", report]
+               "--no-tests=error", "--no-label-summary", "--output-junit", report]
     command += ["-R", pattern] if pattern else []
     command += ["-L", label] if label else []
-    process = subprocess.Popen([str(word) for word in command], cwd=ROOT, env=env or build.environment(),
-                               text=True, errors="replace", stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    process = subprocess.Popen([str(word) for word in command], cwd=ROOT,
+                               env=env or build.environment(), text=True, errors="replace",
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT)
     tail = []
     for line in process.stdout:
         if verbose or not QUIET.match(line):

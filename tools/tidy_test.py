@@ -166,7 +166,8 @@ class Registration(CheckCase):
                  "tests/c_test.cc": "", "tests/support/main.cc": "", "examples/d.cc": ""}
         self.accepts(tidy.check_unbuilt_sources, built)
         for path in ("src/ps/a_test.cc", "src/core/b/a.cc", "tests/b/a_test.cc", "tests/a.cc"):
-            self.refuses(tidy.check_unbuilt_sources, {"CMakeLists.txt": CMAKE, path: ""}, 1, "CMake")
+            files = {"CMakeLists.txt": CMAKE, path: ""}
+            self.refuses(tidy.check_unbuilt_sources, files, 1, "CMake")
 
     def test_tests_in_other_files(self):
         placed = {"src/core/a_test.cc": "TEST(A, B) {}\n"}
