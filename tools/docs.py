@@ -9,9 +9,9 @@ import re
 
 from rules import EVERYTHING, LAYERS
 
-INCLUDE = re.compile(r"<!-- include: (?P<path>[^#\s]+)#(?P<anchor>[\w-]+) -->\n+"
+INCLUDE = re.compile(r"^<!-- include: (?P<path>[^#\s]+)#(?P<anchor>[\w-]+) -->\n+"
                      r"(?P<open>```\w*\n)(?P<body>.*?)(?P<close>^```$)", re.MULTILINE | re.DOTALL)
-MARKER = re.compile(r"<!-- include: (?P<path>[^#\s]+)#(?P<anchor>[\w-]+) -->")
+MARKER = re.compile(r"^<!-- include: ", re.MULTILINE)
 LAYER_BLOCK = re.compile(r"(<!-- layers -->\n).*?(<!-- /layers -->)", re.DOTALL)
 
 

@@ -286,7 +286,7 @@ def check_machine_paths(tree):
 
 def module_folders(cmake):
     """The folders of src/ that CMakeLists.txt gives to castor_module()."""
-    calls = re.findall(r"^castor_module\(\w+\s+FOLDERS\s+([\w/\s]+?)\s*(?:\bLINK\b|\bTHREADS\b|\))",
+    calls = re.findall(r"^castor_module\(\w+\s+(?:THREADS\s+)?FOLDERS\s+([\w/\s]+?)\s*(?:LINK|\))",
                        cmake, re.MULTILINE)
     return {folder for call in calls for folder in call.split()}
 
@@ -376,7 +376,7 @@ def check_named_paths(tree):
         text = prose_of(tree.texts[path])
         for match in pattern.finditer(text):
             named = match.group(1).rstrip("/")
-            if not tree.exists(named) and not re.search(r"[/_]x\b|NAME", named):
+            if not tree.exists(named) and not re.search(r"[/_]x\b|/x_", named):
                 yield Finding(path, line_at(text, match.start()), f"no file or folder {named}")
 
 

@@ -10,7 +10,7 @@ import tidy
 
 HEADER = "#pragma once\n// What it is for.\n//\n// Thread: any.\n"
 CMAKE = ("castor_module(core FOLDERS core LINK fmt::fmt\n              x)\n"
-         "castor_module(world FOLDERS world world/sim LINK castor_core)\n")
+         "castor_module(world THREADS FOLDERS world world/sim LINK castor_core)\n")
 
 
 def findings(check, files, others=()):
