@@ -71,4 +71,43 @@ double mf_sgd_portable(const MfSgdCall& call);
 double mf_sgd_avx2(const MfSgdCall& call);
 double mf_sgd_avx512(const MfSgdCall& call);
 
+// A model to predict with: MfModel of mf_predict.h after its checks.
+struct MfModelCall {
+  const float* user_rows;
+  const float* item_rows;
+  const MfBias* user_biases;  // null: none
+  const MfBias* item_biases;  // null: none
+  std::uint64_t stride;       // floats, a multiple of 16
+  float shift;
+  float scale;
+  float absent;
+  float low;
+  float high;
+};
+
+struct MfErrors {
+  double squared;
+  double absolute;
+};
+
+// Rows of users times rows of items; scores are users x items.
+struct MfScoreCall {
+  MfModelCall model;
+  std::uint64_t users;
+  std::uint64_t items;
+  float* scores;
+};
+
+// The kernels of mf_predict.h, for one instruction set.
+struct MfPredictKernels {
+  float (*dot)(const float* a, const float* b, std::uint64_t stride);
+  MfErrors (*errors)(const MfModelCall& model, const MfRating* ratings, std::uint64_t count);
+  MfErrors (*block_errors)(const MfModelCall& model, const MfSgdCall& block);
+  void (*scores)(const MfScoreCall& call);
+};
+
+extern const MfPredictKernels mf_predict_portable;
+extern const MfPredictKernels mf_predict_avx2;
+extern const MfPredictKernels mf_predict_avx512;
+
 }  // namespace castor::kernels

@@ -49,11 +49,11 @@ struct MfTables {
   std::span<MfUserSide> user_sides;
   std::span<MfItemSide> item_sides;  // norms fresh at the start of an epoch: refresh_norms()
   // Both empty: no biases.
-  std::span<MfBias> user_biases;
-  std::span<MfBias> item_biases;
+  std::span<MfBias> user_biases = {};
+  std::span<MfBias> item_biases = {};
   // 1 / ratings of the row (0 for none). Both empty: L2 by degree; both given: plain L2.
-  std::span<const float> user_inverse_degrees;
-  std::span<const float> item_inverse_degrees;
+  std::span<const float> user_inverse_degrees = {};
+  std::span<const float> item_inverse_degrees = {};
 };
 
 struct MfParameters {

@@ -7,8 +7,10 @@
 
 // g++ 12 takes the deliberately undefined operands inside its own intrinsics for mistakes (PR
 // 105593).
+#ifndef __clang__
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 
 namespace castor::kernels {
 namespace {

@@ -1,0 +1,10 @@
+// mf_predict for AVX-512. Anything but plain structs stays out: see instruction_set.h.
+#include "kernels/mf_predict_loops.h"
+
+namespace castor::kernels {
+
+const MfPredictKernels mf_predict_avx512 = {mf_predict_loops::dot, mf_predict_loops::errors,
+                                            mf_predict_loops::block_errors,
+                                            mf_predict_loops::scores};
+
+}  // namespace castor::kernels
