@@ -1,0 +1,189 @@
+#include "job/task_loop.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "job/task_boundary.h"
+
+namespace castor::job {
+namespace {
+
+// A thread without a task looks this often before it sleeps: tasks are tens of microseconds long, and
+// waking a sleeper costs as much. About 20 us in all.
+constexpr int spins_max = 400;
+
+inline void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+TaskLoop::TaskLoop(const Parts& parts, const schedule::Phase& phase, std::uint32_t phase_index,
+                   Clock first)
+    : parts_(parts), phase_(phase) {
+  schedule::BoardOptions options;
+  options.shards = parts.store->shards;
+  options.first = first;
+  options.seed = parts.seed;
+  options.phase = phase_index;
+  board_ = schedule::make_board(phase, options);
+  for (const TableEntry& entry : parts.store->tables) {
+    const bool bounded = entry.table->spec().sharing == Sharing::bounded;
+    has_bounded_ = has_bounded_ || bounded;
+    has_leased_ = has_leased_ || !bounded;
+  }
+  fresh_until_ = least_applied();
+}
+
+// The latest clock whose tasks every bounded table lets read: the predicate of each table's consistency,
+// on the block that is furthest behind.
+Clock TaskLoop::least_applied() const {
+  Clock least = std::numeric_limits<Clock>::max();
+  for (const TableEntry& entry : parts_.store->tables) {
+    const ps::TableStore& table = *entry.table;
+    const int staleness = table.spec().staleness;
+    if (table.spec().sharing == Sharing::leased || staleness == ps::staleness_unbounded) continue;
+    for (BlockId block = 0; block < table.blocks(); ++block) {
+      least = std::min(least, table.applied_next(block) + staleness);
+    }
+  }
+  return least;
+}
+
+bool TaskLoop::is_fresh(const Task& task) const {
+  if (task.clock > fresh_until_) return false;
+  // A sweep over leased tables: what it reads or leases must have been left by all earlier clocks.
+  const bool in_sweep = std::holds_alternative<Sweep>(phase_.rule);
+  return !(in_sweep && has_leased_) || board_->closed() >= task.clock;
+}
+
+bool TaskLoop::is_over() const { return failure_.has_value() || board_->closed() >= limit_; }
+
+Result<Clock> TaskLoop::run(Clock limit, FunctionRef<bool()> should_cut) {
+  {
+    const MutexLock lock(mutex_);
+    limit_ = limit;
+    board_->allow_until(limit);
+  }
+  parts_.pool->run_on_all([&](unsigned index) { work(index, should_cut); });
+  const MutexLock lock(mutex_);
+  if (failure_) return *failure_;
+  return board_->closed();
+}
+
+void TaskLoop::work(unsigned /*index*/, FunctionRef<bool()> should_cut) {
+  TaskContext context(*parts_.store, parts_.seed, TaskContext::Mode::task);
+  TouchSet touches;
+  while (const std::optional<Task> task = next_task()) {
+    Status status = run_task(context, *task, touches);
+    finish(*task, std::move(status), should_cut);
+  }
+}
+
+std::optional<Task> TaskLoop::next_task() {
+  std::optional<Instant> waiting_since;
+  for (;;) {
+    const std::uint64_t seen = progress_.load();
+    {
+      const MutexLock lock(mutex_);
+      std::optional<Task> task;
+      if (!is_over()) {
+        task = board_->take([this](const Task& candidate) { return is_fresh(candidate); });
+      }
+      if (task || is_over()) {
+        if (waiting_since) stalled_ns_ += (parts_.world->now() - *waiting_since).ns;
+        return task;
+      }
+    }
+    if (!waiting_since) waiting_since = parts_.world->now();
+    int spins = 0;
+    while (progress_.load() == seen && spins < spins_max) ++spins, relax();
+    const MutexLock lock(mutex_);
+    while (progress_.load() == seen) changed_.wait(mutex_);
+  }
+}
+
+void TaskLoop::declare(TouchSet& touches, const Task& task) const {
+  touches.clear();
+  if (parts_.hooks->touches != nullptr) {
+    parts_.hooks->touches(parts_.hooks->self, touches, task);
+    return;
+  }
+  if (!std::holds_alternative<Sweep>(phase_.rule)) {
+    touches.add({phase_.table, task.block, TouchSet::Mode::lease});
+  }
+  for (TableId id = 0; id < parts_.store->tables.size(); ++id) {
+    if (parts_.store->tables[id].table->spec().sharing == Sharing::bounded) {
+      touches.add({id, all_blocks, TouchSet::Mode::read});
+    }
+  }
+}
+
+Status TaskLoop::run_task(TaskContext& context, const Task& task, TouchSet& touches) {
+  TRY(guarded("touches", task, [&]() -> Status {
+    declare(touches, task);
+    return {};
+  }));
+  std::vector<OpenClock>& open = parts_.store->open[task.shard];
+  if (std::ranges::find(open, task.clock, &OpenClock::clock) == open.end()) {
+    open.push_back({task.clock, 0, {}});
+  }
+  Status status = context.acquire(task, touches);
+  if (status) {
+    status = guarded("push", task, [&] { return parts_.hooks->push(parts_.hooks->self, context, task); });
+  }
+  context.release();
+  if (status) commit_shard(task);
+  return status;
+}
+
+// Counts the task; when it was the shard's last of its clock, commits what the shard added.
+void TaskLoop::commit_shard(const Task& task) {
+  std::vector<OpenClock>& open = parts_.store->open[task.shard];
+  const auto entry = std::ranges::find(open, task.clock, &OpenClock::clock);
+  if (++entry->tasks_done < phase_.blocks) return;
+  CHECK(entry == open.begin(), "shard {} ends clock {} before an earlier one", task.shard, task.clock);
+  for (TableId id = 0; has_bounded_ && id < parts_.store->tables.size(); ++id) {
+    ps::TableStore& table = *parts_.store->tables[id].table;
+    if (table.spec().sharing == Sharing::leased) continue;
+    for (BlockId block = 0; block < table.blocks(); ++block) {
+      std::unique_ptr<ps::Delta> delta;
+      for (OpenClock::Change& change : entry->changes) {
+        if (change.table == id && change.block == block) delta = std::move(change.delta);
+      }
+      table.commit(task.shard, task.clock, block, std::move(delta));
+    }
+  }
+  open.erase(entry);
+}
+
+void TaskLoop::finish(const Task& task, Status status, FunctionRef<bool()> should_cut) {
+  const Clock fresh = has_bounded_ ? least_applied() : std::numeric_limits<Clock>::max();
+  bool closed_a_clock = false;
+  {
+    const MutexLock lock(mutex_);
+    fresh_until_ = std::max(fresh_until_, fresh);
+    if (status) {
+      const Clock before = board_->closed();
+      board_->done(task);
+      closed_a_clock = board_->closed() > before;
+      ++tasks_;
+    } else if (!failure_) {
+      failure_ = std::move(status).error();
+    }
+  }
+  if (closed_a_clock && should_cut()) {
+    const MutexLock lock(mutex_);
+    limit_ = std::min(limit_, board_->begun());
+    board_->allow_until(limit_);
+  }
+  {
+    const MutexLock lock(mutex_);  // so that no thread misses it between looking and sleeping
+    progress_.fetch_add(1);
+  }
+  changed_.notify_all();
+}
+
+}  // namespace castor::job

@@ -1,0 +1,240 @@
+#include "schedule/board.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+
+#include "core/check.h"
+#include "core/rng.h"
+
+namespace castor::schedule {
+namespace {
+
+// Streams of the scheduler itself are apart from every shard's.
+constexpr ShardId scheduler_stream = std::numeric_limits<ShardId>::max();
+
+class SweepBoard final : public Board {
+ public:
+  explicit SweepBoard(const BoardOptions& options)
+      : options_(options), next_(options.shards, options.first), busy_(options.shards, 0) {}
+
+  void allow_until(Clock limit) override { limit_ = limit; }
+
+  std::optional<Task> take(Fresh is_fresh) override {
+    for (ShardId i = 0; i < options_.shards; ++i) {
+      const ShardId shard = (start_ + i) % options_.shards;
+      if (busy_[shard] != 0 || next_[shard] >= limit_) continue;
+      const Task task{0, next_[shard], shard, 0, options_.phase};
+      if (!is_fresh(task)) continue;
+      busy_[shard] = 1;
+      start_ = (shard + 1) % options_.shards;
+      begun_ = std::max(begun_, task.clock + 1);
+      return task;
+    }
+    return std::nullopt;
+  }
+
+  void done(const Task& task) override {
+    CHECK(busy_[task.shard] != 0 && next_[task.shard] == task.clock);
+    busy_[task.shard] = 0;
+    ++next_[task.shard];
+  }
+
+  Clock closed() const override { return *std::ranges::min_element(next_); }
+  Clock begun() const override { return std::max(begun_, options_.first); }
+
+ private:
+  const BoardOptions options_;
+  std::vector<Clock> next_;          // by shard: the clock it has not done yet
+  std::vector<std::uint8_t> busy_;   // by shard
+  ShardId start_ = 0;                // where the search begins: shards take turns
+  Clock limit_ = 0, begun_ = 0;
+};
+
+// With n = max(shards, blocks), at step k of a clock the shard at place p meets the block at place
+// (p + k) mod n, if both exist. Places are a random relabelling of the clock. A shard takes its steps in
+// order, and so does a block: that fixes, for every task, the one before it on its shard and on its block.
+class RotateBoard final : public Board {
+ public:
+  RotateBoard(const Rotate& rule, const Phase& phase, const BoardOptions& options)
+      : rule_(rule), options_(options), blocks_(phase.blocks),
+        places_(std::max<std::uint32_t>(options.shards, phase.blocks)),
+        shard_done_(options.shards, 0), block_done_(phase.blocks, 0), busy_(options.shards, 0) {
+    for (Relabelling& relabelling : relabellings_) relabelling.clock = -1;
+  }
+
+  void allow_until(Clock limit) override { limit_ = limit; }
+
+  std::optional<Task> take(Fresh is_fresh) override {
+    std::optional<Task> best;
+    std::uint64_t best_rank = std::numeric_limits<std::uint64_t>::max();
+    for (ShardId shard = 0; shard < options_.shards; ++shard) {
+      if (busy_[shard] != 0) continue;
+      const Next next = next_of(shard);
+      if (next.task.clock >= limit_) continue;
+      // The block's turn: all its tasks before this one are done.
+      if (block_done_[next.task.block] != next.block_rank) continue;
+      const auto rank = static_cast<std::uint64_t>(shard_done_[shard]);
+      if (rank < best_rank && is_fresh(next.task)) best = next.task, best_rank = rank;
+    }
+    if (!best) return best;
+    busy_[best->shard] = 1;
+    begun_ = std::max(begun_, best->clock + 1);
+    return best;
+  }
+
+  void done(const Task& task) override {
+    CHECK(busy_[task.shard] != 0);
+    busy_[task.shard] = 0;
+    ++shard_done_[task.shard];
+    ++block_done_[task.block];
+  }
+
+  Clock closed() const override {
+    return options_.first + *std::ranges::min_element(shard_done_) / blocks_;
+  }
+  Clock begun() const override { return std::max(begun_, options_.first); }
+
+ private:
+  struct Relabelling {
+    Clock clock;
+    std::vector<std::uint32_t> place_of_shard;
+    std::vector<std::uint32_t> block_at_place;  // blocks_ .. mean "no block"
+  };
+  struct Next {
+    Task task;
+    Clock block_rank = 0;  // tasks the block has to have done before, since the board began
+  };
+
+  // A shard does `blocks_` tasks a clock, a block `shards` tasks a clock.
+  Next next_of(ShardId shard) {
+    const Clock turn = shard_done_[shard] / blocks_;
+    const Clock clock = options_.first + turn;
+    const Relabelling& labels = relabelling(clock);
+    const std::uint32_t place = labels.place_of_shard[shard];
+    // The (done % blocks)-th step of this shard at which there is a block: blocks sit at places
+    // [0, blocks_) before relabelling, so from place p the existing ones come in cyclic order.
+    const auto nth = static_cast<std::uint32_t>(shard_done_[shard] % blocks_);
+    const std::uint32_t step = nth_step(place, nth);
+    const std::uint32_t block_place = (place + step) % places_;
+    const std::uint32_t rank = rank_in_block(block_place, step);
+    return {{0, clock, shard, labels.block_at_place[block_place], options_.phase},
+            turn * options_.shards + rank};
+  }
+
+  // The step at which the shard at `place` meets its nth block; block places are [0, blocks_).
+  std::uint32_t nth_step(std::uint32_t place, std::uint32_t nth) const {
+    if (place >= blocks_) return places_ - place + nth;
+    const std::uint32_t before_gap = blocks_ - place;  // met before the places without a block
+    return nth < before_gap ? nth : nth + places_ - blocks_;
+  }
+  // How many shards the block at `block_place` meets before step `step`; shard places are [0, shards).
+  // At step k it meets place (block_place - k) mod n.
+  std::uint32_t rank_in_block(std::uint32_t block_place, std::uint32_t step) const {
+    std::uint32_t below = std::min(step, block_place + 1);  // places block_place .. block_place-step+1
+    const std::uint32_t gap = places_ - options_.shards;    // places without a shard, at the top
+    std::uint32_t count = 0;
+    // Going down from block_place: those at or above `shards` do not exist.
+    const std::uint32_t missing =
+        block_place >= options_.shards ? std::min(below, block_place - options_.shards + 1) : 0;
+    count += below - missing;
+    const std::uint32_t wrapped = step - below;  // going down from n - 1
+    count += wrapped > gap ? wrapped - gap : 0;
+    return count;
+  }
+
+  const Relabelling& relabelling(Clock clock) {
+    Relabelling& labels = relabellings_[static_cast<std::size_t>(clock) % relabellings_.size()];
+    if (labels.clock == clock) return labels;
+    labels.clock = clock;
+    labels.place_of_shard.resize(options_.shards);
+    labels.block_at_place.resize(blocks_);
+    std::iota(labels.place_of_shard.begin(), labels.place_of_shard.end(), 0);
+    std::iota(labels.block_at_place.begin(), labels.block_at_place.end(), 0);
+    if (rule_.reshuffle) {
+      Rng rng({options_.seed, scheduler_stream, clock, 0});
+      rng.shuffle(labels.place_of_shard);
+      rng.shuffle(labels.block_at_place);
+    }
+    return labels;
+  }
+
+  const Rotate rule_;
+  const BoardOptions options_;
+  const std::uint32_t blocks_, places_;
+  std::vector<Clock> shard_done_, block_done_;  // tasks since the board began
+  std::vector<std::uint8_t> busy_;
+  // Tasks of at most two clocks are ever open: a shard ends a clock only when all blocks have begun it.
+  std::array<Relabelling, 2> relabellings_;
+  Clock limit_ = 0, begun_ = 0;
+};
+
+class GridBoard final : public Board {
+ public:
+  GridBoard(const Grid& rule, const Phase& phase, const BoardOptions& options)
+      : rule_(rule), options_(options), blocks_(phase.blocks),
+        visits_(std::size_t{options.shards} * phase.blocks, options.first),
+        shard_busy_(options.shards, 0), block_busy_(phase.blocks, 0),
+        rng_({options.seed, scheduler_stream, options.first, 1}) {}
+
+  void allow_until(Clock limit) override { limit_ = limit; }
+
+  std::optional<Task> take(Fresh is_fresh) override {
+    const Clock most = std::min(limit_, closed() + rule_.slack + 1);
+    std::optional<Task> best;
+    std::uint64_t ties = 0;
+    for (ShardId shard = 0; shard < options_.shards; ++shard) {
+      if (shard_busy_[shard] != 0) continue;
+      for (BlockId block = 0; block < blocks_; ++block) {
+        const Task task{0, visits_[at(shard, block)], shard, block, options_.phase};
+        if (block_busy_[block] != 0 || task.clock >= most) continue;
+        if (best && task.clock > best->clock) continue;
+        if (!is_fresh(task)) continue;
+        ties = best && task.clock == best->clock ? ties + 1 : 1;
+        if (rng_.below(ties) == 0) best = task;
+      }
+    }
+    if (!best) return best;
+    shard_busy_[best->shard] = 1;
+    block_busy_[best->block] = 1;
+    begun_ = std::max(begun_, best->clock + 1);
+    return best;
+  }
+
+  void done(const Task& task) override {
+    CHECK(shard_busy_[task.shard] != 0 && block_busy_[task.block] != 0);
+    shard_busy_[task.shard] = 0;
+    block_busy_[task.block] = 0;
+    ++visits_[at(task.shard, task.block)];
+  }
+
+  Clock closed() const override { return *std::ranges::min_element(visits_); }
+  Clock begun() const override { return std::max(begun_, options_.first); }
+
+ private:
+  std::size_t at(ShardId shard, BlockId block) const { return std::size_t{shard} * blocks_ + block; }
+
+  const Grid rule_;
+  const BoardOptions options_;
+  const BlockId blocks_;
+  std::vector<Clock> visits_;  // by pair: the clock of its next visit
+  std::vector<std::uint8_t> shard_busy_, block_busy_;
+  Rng rng_;
+  Clock limit_ = 0, begun_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Board> make_board(const Phase& phase, const BoardOptions& options) {
+  CHECK(options.shards >= 1 && phase.blocks >= 1);
+  if (const auto* rotate = std::get_if<Rotate>(&phase.rule)) {
+    return std::make_unique<RotateBoard>(*rotate, phase, options);
+  }
+  if (const auto* grid = std::get_if<Grid>(&phase.rule)) {
+    return std::make_unique<GridBoard>(*grid, phase, options);
+  }
+  return std::make_unique<SweepBoard>(options);
+}
+
+}  // namespace castor::schedule
