@@ -1,6 +1,6 @@
 #pragma once
-// AlignedVector<T>: fixed-size array of trivially copyable values on a 64-byte boundary, asking for huge
-// pages when it is large. Zero-filled on creation. The storage of every slab.
+// AlignedVector<T>: fixed-size array of trivially copyable values on a 64-byte boundary, asking for
+// huge pages when it is large. Zero-filled on creation. The storage of every slab.
 //
 // Thread: as a plain array.
 #include <cstddef>

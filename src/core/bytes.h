@@ -1,7 +1,8 @@
 #pragma once
-// The byte codec: little-endian, no padding, bounds-checked. A ByteWriter appends to its own buffer; a
-// ByteReader never reads past its span and never allocates more than the bytes that are left could hold.
-// A failed reader stays failed and yields zeros, so a decoder may check once, at its end.
+// The byte codec: little-endian, no padding, bounds-checked. A ByteWriter appends to its own
+// buffer; a ByteReader never reads past its span and never allocates more than the bytes that are
+// left could hold. A failed reader stays failed and yields zeros, so a decoder may check once, at
+// its end.
 //
 // Thread: one at a time.
 #include <array>
@@ -32,6 +33,7 @@ class ByteWriter {
     raw(&value, sizeof value);
   }
   void put(std::string_view value) {
+    CHECK(value.size() <= UINT32_MAX, "a text of {} bytes", value.size());
     put<std::uint32_t>(static_cast<std::uint32_t>(value.size()));
     raw(value.data(), value.size());
   }
@@ -46,6 +48,7 @@ class ByteWriter {
     raw(values.data(), values.size_bytes());
   }
   void raw(const void* data, std::size_t size) {
+    if (size == 0) return;
     const auto* bytes = static_cast<const std::byte*>(data);
     buffer_.insert(buffer_.end(), bytes, bytes + size);
   }
@@ -62,11 +65,18 @@ class ByteReader {
  public:
   explicit ByteReader(std::span<const std::byte> bytes) : rest_(bytes) {}
 
+  // An enum comes as it was sent: whether it is one of the enumerators is the decoder's to check.
   template <Plain T>
   T get() {
-    T value{};
-    raw(&value, sizeof value);
-    return value;
+    if constexpr (std::is_same_v<T, bool>) {
+      const auto value = get<std::uint8_t>();
+      if (value > 1) fail();
+      return value == 1;
+    } else {
+      T value{};
+      raw(&value, sizeof value);
+      return value;
+    }
   }
   std::string get_string();
 

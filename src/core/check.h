@@ -1,8 +1,8 @@
 #pragma once
-// CHECK(condition, "context {}", x): a bug in castor. On in every build: prints the condition, the place
-// and the formatted context, then aborts. DCHECK is the same inside per-element loops: on in the
-// development, sanitizer and fuzzing builds (CASTOR_DCHECK), compiled away in the optimised one.
-// Never reachable from user input: what the world can get wrong is a Result (core/result.h).
+// CHECK(condition, "context {}", x): a bug in castor. On in every build: prints the condition, the
+// place and the formatted context, then aborts. DCHECK is the same inside per-element loops: on in
+// the development, sanitizer and fuzzing builds (CASTOR_DCHECK), compiled away in the optimised
+// one. Never reachable from user input: what the world can get wrong is a Result (core/result.h).
 //
 // Thread: any.
 #include <source_location>
@@ -18,10 +18,10 @@ namespace castor {
 
 }  // namespace castor
 
-#define CHECK(condition, ...)                                                     \
-  do {                                                                            \
-    if (!(condition)) [[unlikely]]                                                \
-      ::castor::check_failed(#condition, ::castor::text("" __VA_ARGS__));         \
+#define CHECK(condition, ...)                                             \
+  do {                                                                    \
+    if (!(condition)) [[unlikely]]                                        \
+      ::castor::check_failed(#condition, ::castor::text("" __VA_ARGS__)); \
   } while (false)
 
 #ifdef CASTOR_DCHECK

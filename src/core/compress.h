@@ -10,10 +10,11 @@
 
 namespace castor {
 
+// With a checksum of the content.
 std::vector<std::byte> compressed(std::span<const std::byte> bytes, int level = 1);
 
-// `size` is what the caller knows the result to be; anything else is Code::corrupt, and no more than
-// `size` bytes are ever allocated.
+// `size` is what the caller knows the result to be; anything else is Code::corrupt, and no more
+// than `size` bytes are ever allocated.
 Result<std::vector<std::byte>> decompressed(std::span<const std::byte> bytes, std::size_t size);
 
 }  // namespace castor

@@ -1,5 +1,6 @@
 #include "core/fields.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -14,7 +15,8 @@ std::string range_text(const Field& field, bool whole) {
   std::string kind = whole ? "a whole number" : "a number";
   if (field.positive && high) return kind + " above 0, at most " + number(field.maximum);
   if (field.positive) return kind + " above 0";
-  if (low && high) return text("{} from {} to {}", kind, number(field.minimum), number(field.maximum));
+  if (low && high)
+    return text("{} from {} to {}", kind, number(field.minimum), number(field.maximum));
   if (low) return text("{} of at least {}", kind, number(field.minimum));
   if (high) return text("{} of at most {}", kind, number(field.maximum));
   return kind;
@@ -30,7 +32,8 @@ std::string joined(std::span<const std::string> words, std::string_view separato
 }
 
 Error illegal(const Field& field, std::string_view given) {
-  return error(Code::invalid, "{} is '{}': it must be {}", field.name, printable(given), expected(field));
+  return error(Code::invalid, "{} is '{}': it must be {}", field.name, printable(given),
+               expected(field));
 }
 
 bool in_range(const Field& field, double value) {
@@ -70,9 +73,45 @@ bool is_choice(const Field& field, const std::string& value) {
   return false;
 }
 
+bool are_choices(const Field& field, std::span<const std::string> values) {
+  return std::ranges::all_of(values, [&](const auto& value) { return is_choice(field, value); });
+}
+
+using FieldValue = std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>>;
+
+FieldValue value_of(const Field& field) {
+  return std::visit([](const auto* target) { return FieldValue(*target); }, field.target);
+}
+
+void restore(const Field& field, FieldValue value) {
+  std::visit(
+      [&](auto* target) { *target = std::move(std::get<std::decay_t<decltype(*target)>>(value)); },
+      field.target);
+}
+
+Status assign_all(std::span<const Field> fields, const Json::Object& members,
+                  std::string_view where) {
+  for (const auto& [key, value] : members) {
+    const auto found = std::ranges::find(fields, key, &Field::name);
+    if (found == fields.end()) {
+      std::vector<std::string> names;
+      for (const Field& field : fields) names.push_back(field.name);
+      const std::string guess = nearest(key, names);
+      return error(Code::invalid, "{}: unknown option '{}'{}", where, printable(key),
+                   guess.empty() ? "" : text(", did you mean '{}'?", guess));
+    }
+    if (Status status = assign(*found, value); !status) {
+      return std::move(status).error().with(where);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string expected(const Field& field) {
+  const bool list = std::holds_alternative<std::vector<std::string>*>(field.target);
+  if (list && !field.choices.empty()) return "a list of " + joined(field.choices, ", ");
   if (!field.choices.empty()) return "one of " + joined(field.choices, ", ");
   if (std::holds_alternative<bool*>(field.target)) return "true or false";
   if (std::holds_alternative<std::int64_t*>(field.target)) return range_text(field, true);
@@ -83,7 +122,8 @@ std::string expected(const Field& field) {
 
 std::string value_text(const Field& field) {
   if (auto* const* flag = std::get_if<bool*>(&field.target)) return **flag ? "true" : "false";
-  if (auto* const* whole = std::get_if<std::int64_t*>(&field.target)) return std::to_string(**whole);
+  if (auto* const* whole = std::get_if<std::int64_t*>(&field.target))
+    return std::to_string(**whole);
   if (auto* const* real = std::get_if<double*>(&field.target)) return shortest(**real);
   if (auto* const* string = std::get_if<std::string*>(&field.target)) return **string;
   return joined(*std::get<std::vector<std::string>*>(field.target), ",");
@@ -109,7 +149,9 @@ Status assign(const Field& field, std::string_view value) {
     if (!is_choice(field, std::string(value))) return illegal(field, value);
     **string = value;
   } else {
-    *std::get<std::vector<std::string>*>(field.target) = split_list(value);
+    std::vector<std::string> parsed = split_list(value);
+    if (!are_choices(field, parsed)) return illegal(field, value);
+    *std::get<std::vector<std::string>*>(field.target) = std::move(parsed);
   }
   return {};
 }
@@ -124,6 +166,7 @@ Status assign(const Field& field, const Json& value) {
       if (item.as_string() == nullptr) return illegal(field, value.dump());
       parsed.push_back(*item.as_string());
     }
+    if (!are_choices(field, parsed)) return illegal(field, value.dump());
     **list = std::move(parsed);
     return {};
   }
@@ -169,24 +212,15 @@ Json to_json(std::span<const Field> fields) {
 }
 
 Status from_json(std::span<const Field> fields, const Json& object, std::string_view where) {
-  if (!object.is_object()) return error(Code::invalid, "{}: expected a table of options", where);
-  for (const auto& [key, value] : *object.as_object()) {
-    const Field* found = nullptr;
-    std::vector<std::string> names;
-    for (const Field& field : fields) {
-      if (field.name == key) found = &field;
-      names.push_back(field.name);
-    }
-    if (found == nullptr) {
-      const std::string guess = nearest(key, names);
-      return error(Code::invalid, "{}: unknown option '{}'{}", where, printable(key),
-                   guess.empty() ? "" : text(", did you mean '{}'?", guess));
-    }
-    if (Status status = assign(*found, value); !status) {
-      return std::move(status).error().with(where);
-    }
+  const Json::Object* members = object.as_object();
+  if (members == nullptr) return error(Code::invalid, "{}: expected a table of options", where);
+  std::vector<FieldValue> before;
+  for (const Field& field : fields) before.push_back(value_of(field));
+  Status status = assign_all(fields, *members, where);
+  if (!status) {
+    for (std::size_t i = 0; i < fields.size(); ++i) restore(fields[i], std::move(before[i]));
   }
-  return {};
+  return status;
 }
 
 }  // namespace castor

@@ -1,14 +1,16 @@
 #include "core/json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "core/limits.h"
 
 namespace castor {
 namespace {
 
-constexpr std::size_t depth_max = 64;
-
-// Builds our value from the parser's events; refuses documents nested too deep before they are built.
+// Builds our value from the parser's events; refuses documents nested too deep before they are
+// built.
 class Builder final : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit Builder(std::string_view where) : where_(where) {}
@@ -23,21 +25,28 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   bool number_float(number_float_t value, const string_t&) override { return add(value); }
   bool string(string_t& value) override { return add(std::move(value)); }
   bool binary(binary_t&) override { return false; }
-  bool start_object(std::size_t) override { return open(Json(Json::Object{})); }
-  bool end_object() override { return close(); }
-  bool start_array(std::size_t) override { return open(Json(Json::Array{})); }
+  bool start_object(std::size_t) override { return open(Json::Object{}); }
+  bool end_object() override {
+    if (const std::string* twice = repeated_key(std::get<Json::Object>(stack_.back()))) {
+      message_ = text("{}: '{}' is there twice", where_, printable(*twice));
+      return false;
+    }
+    return close();
+  }
+  bool start_array(std::size_t) override { return open(Json::Array{}); }
   bool end_array() override { return close(); }
   bool key(string_t& value) override {
-    keys_.back() = std::move(value);
+    std::get<Json::Object>(stack_.back()).emplace_back(std::move(value), Json());
     return true;
   }
   bool parse_error(std::size_t position, const std::string& /*token*/,
                    const nlohmann::json::exception& problem) override {
-    // The library's text begins with its own class name and number; what follows "parse error" is useful.
-    const std::string whole = problem.what();
-    const auto at = whole.find("parse error");
-    message_ = text("{}: byte {}: {}", where_, position,
-                    at == std::string::npos ? whole : whole.substr(at));
+    // The library's text begins with its own class name and number in brackets, and may quote any
+    // amount of the document.
+    const std::string_view whole = problem.what();
+    const auto bracket = whole.find("] ");
+    const auto useful = bracket == std::string_view::npos ? whole : whole.substr(bracket + 2);
+    message_ = text("{}: byte {}: {}", where_, position, printable(useful, 300));
     return false;
   }
 
@@ -45,35 +54,46 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   std::string message_;
 
  private:
+  using Container = std::variant<Json::Array, Json::Object>;
+
+  // By sorting: comparing each with each would take hours on a document made to be slow.
+  static const std::string* repeated_key(const Json::Object& object) {
+    std::vector<const std::string*> names;
+    names.reserve(object.size());
+    for (const auto& member : object) names.push_back(&member.first);
+    std::ranges::sort(names, [](const auto* a, const auto* b) { return *a < *b; });
+    const auto twice =
+        std::ranges::adjacent_find(names, [](const auto* a, const auto* b) { return *a == *b; });
+    return twice == names.end() ? nullptr : *twice;
+  }
+
   bool add(Json value) {
     if (stack_.empty()) {
       root = std::move(value);
-    } else if (stack_.back().is_array()) {
-      stack_.back().push(std::move(value));
+    } else if (auto* array = std::get_if<Json::Array>(&stack_.back())) {
+      array->push_back(std::move(value));
     } else {
-      stack_.back().set(std::move(keys_.back()), std::move(value));
+      std::get<Json::Object>(stack_.back()).back().second = std::move(value);
     }
     return true;
   }
-  bool open(Json container) {
-    if (stack_.size() >= depth_max) {
-      message_ = text("{}: nested more than {} levels deep", where_, depth_max);
+  bool open(Container container) {
+    if (stack_.size() >= limits::json_depth_max) {
+      message_ = text("{}: nested more than {} levels deep", where_, limits::json_depth_max);
       return false;
     }
     stack_.push_back(std::move(container));
-    keys_.emplace_back();
     return true;
   }
   bool close() {
-    Json done = std::move(stack_.back());
+    Container done = std::move(stack_.back());
     stack_.pop_back();
-    keys_.pop_back();
-    return add(std::move(done));
+    if (auto* array = std::get_if<Json::Array>(&done)) return add(std::move(*array));
+    return add(std::move(std::get<Json::Object>(done)));
   }
 
   std::string_view where_;
-  std::vector<Json> stack_;
-  std::vector<std::string> keys_;
+  std::vector<Container> stack_;
 };
 
 void write_string(std::string& out, const std::string& value) {
@@ -102,6 +122,14 @@ void new_line(std::string& out, int indent, bool pretty) {
   out.append(static_cast<std::size_t>(indent) * 2, ' ');
 }
 
+// As JSON; with a mark that it is not an integer.
+std::string real_text(double value) {
+  if (!std::isfinite(value)) return "null";
+  std::string digits = shortest(value);
+  if (digits.find_first_of(".e") == std::string::npos) digits += ".0";
+  return digits;
+}
+
 Error missing(std::string_view key, std::string_view kind) {
   return error(Code::corrupt, "'{}' should be {}", key, kind);
 }
@@ -110,7 +138,8 @@ Error missing(std::string_view key, std::string_view kind) {
 
 Result<double> Json::number(std::string_view key) const {
   const Json* member = find(key);
-  if (member != nullptr && member->as_int() != nullptr) return static_cast<double>(*member->as_int());
+  if (member != nullptr && member->as_int() != nullptr)
+    return static_cast<double>(*member->as_int());
   if (member != nullptr && member->as_real() != nullptr) return *member->as_real();
   return missing(key, "a number");
 }
@@ -166,7 +195,7 @@ void Json::write(std::string& out, int indent, bool pretty) const {
   } else if (const std::int64_t* integer_value = as_int()) {
     out += std::to_string(*integer_value);
   } else if (const double* real = as_real()) {
-    out += std::isfinite(*real) ? shortest(*real) : "null";
+    out += real_text(*real);
   } else if (const std::string* string_value = as_string()) {
     write_string(out, *string_value);
   } else if (const Array* array = as_array()) {
@@ -200,7 +229,8 @@ std::string Json::dump(bool pretty) const {
 Result<Json> Json::parse(std::string_view document, std::string_view where) {
   Builder builder(where);
   if (!nlohmann::json::sax_parse(document, &builder)) {
-    return Error(Code::corrupt, builder.message_.empty() ? text("{}: not JSON", where) : builder.message_);
+    return Error(Code::corrupt,
+                 builder.message_.empty() ? text("{}: not JSON", where) : builder.message_);
   }
   return std::move(builder.root);
 }

@@ -1,6 +1,7 @@
 #pragma once
-// A small JSON value: what programs exchange, and the neutral form configuration files are read into.
-// Objects keep the order in which members were set. Integers and reals are kept apart. Not for hot paths.
+// A small JSON value: what programs exchange, and the neutral form configuration files are read
+// into. Objects keep the order in which members were set. Integers and reals are kept apart. Not
+// for hot paths.
 //
 // Thread: as a plain value.
 #include <cstdint>
@@ -20,17 +21,24 @@ class Json {
   using Object = std::vector<std::pair<std::string, Json>>;
 
   Json() = default;
-  Json(bool value) : value_(value) {}                         // NOLINT(google-explicit-constructor)
-  Json(int value) : value_(std::int64_t{value}) {}            // NOLINT
-  Json(std::int64_t value) : value_(value) {}                 // NOLINT
-  Json(std::uint64_t value) : value_(static_cast<std::int64_t>(value)) {}  // NOLINT
-  Json(std::uint32_t value) : value_(std::int64_t{value}) {}  // NOLINT
-  Json(double value) : value_(value) {}                       // NOLINT
-  Json(const char* value) : value_(std::string(value)) {}     // NOLINT
+  Json(bool value) : value_(value) {}               // NOLINT(google-explicit-constructor)
+  Json(int value) : value_(std::int64_t{value}) {}  // NOLINT
+  Json(std::int64_t value) : value_(value) {}       // NOLINT
+  // Above 2^63 - 1 it becomes a real, as in parse().
+  Json(std::uint64_t value) {  // NOLINT
+    if (value > INT64_MAX) {
+      value_ = static_cast<double>(value);
+    } else {
+      value_ = static_cast<std::int64_t>(value);
+    }
+  }
+  Json(std::uint32_t value) : value_(std::int64_t{value}) {}    // NOLINT
+  Json(double value) : value_(value) {}                         // NOLINT
+  Json(const char* value) : value_(std::string(value)) {}       // NOLINT
   Json(std::string_view value) : value_(std::string(value)) {}  // NOLINT
-  Json(std::string value) : value_(std::move(value)) {}       // NOLINT
-  Json(Array value) : value_(std::move(value)) {}             // NOLINT
-  Json(Object value) : value_(std::move(value)) {}            // NOLINT
+  Json(std::string value) : value_(std::move(value)) {}         // NOLINT
+  Json(Array value) : value_(std::move(value)) {}               // NOLINT
+  Json(Object value) : value_(std::move(value)) {}              // NOLINT
 
   bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
   bool is_object() const { return std::holds_alternative<Object>(value_); }
@@ -56,10 +64,12 @@ class Json {
   Json& set(std::string key, Json value);
   Json& push(Json value);
 
-  // One line, or indented. Reals are written so that they read back equal; NaN and infinities as null.
+  // One line, or indented. Numbers read back equal and of the same kind: a real always has a point
+  // or an exponent. NaN and infinities become null.
   std::string dump(bool pretty = false) const;
 
-  // `where` names the source in errors ("model.json"). At most 64 levels deep.
+  // `where` names the source in errors ("model.json"). At most limits::json_depth_max levels deep.
+  // Two members of one name are an error.
   static Result<Json> parse(std::string_view document, std::string_view where);
 
  private:

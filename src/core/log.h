@@ -1,7 +1,7 @@
 #pragma once
-// The event log: a dotted event name and typed fields, as a line of text or one JSON object. A value
-// passed down, not a global. Where lines go and what time it is are the sink's business, so a simulated
-// log is byte-identical between runs.
+// The event log: a dotted event name and typed fields, as a line of text or one JSON object. A
+// value passed down, not a global. Where lines go and what time it is are the sink's business, so a
+// simulated log is byte-identical between runs.
 //
 // Thread: any; the sink serialises.
 #include <functional>
@@ -27,10 +27,14 @@ class Log {
   Log() = default;  // discards everything
   Log(Level least, Sink sink) : least_(least), sink_(std::move(sink)) {}
 
-  void debug(std::string_view event, Fields fields = {}) const { write(Level::debug, event, fields); }
+  void debug(std::string_view event, Fields fields = {}) const {
+    write(Level::debug, event, fields);
+  }
   void info(std::string_view event, Fields fields = {}) const { write(Level::info, event, fields); }
   void warn(std::string_view event, Fields fields = {}) const { write(Level::warn, event, fields); }
-  void error(std::string_view event, Fields fields = {}) const { write(Level::error, event, fields); }
+  void error(std::string_view event, Fields fields = {}) const {
+    write(Level::error, event, fields);
+  }
 
  private:
   void write(Level level, std::string_view event, Fields fields) const;

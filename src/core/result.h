@@ -1,7 +1,7 @@
 #pragma once
-// Result<T>: a value, or an Error a person can act on. Operating errors (files, peers, input, options)
-// travel this way; bugs abort (core/check.h). Both classes are [[nodiscard]]: dropping one is a warning,
-// and warnings are errors. Member names are those of std::expected.
+// Result<T>: a value, or an Error a person can act on. Operating errors (files, peers, input,
+// options) travel this way; bugs abort (core/check.h). Both classes are [[nodiscard]]: dropping one
+// is a warning, and warnings are errors. Member names are those of std::expected.
 //
 // Thread: any (plain values).
 #include <optional>
@@ -16,9 +16,9 @@ namespace castor {
 
 // Closed: the code is for programs, the message for people; nobody parses messages.
 enum class Code : unsigned char {
-  invalid,      // the user asked for something that makes no sense: an option, a malformed input line
-  not_found,    // a file, a row, a name does not exist
-  exists,       // would overwrite something
+  invalid,    // the user asked for something that makes no sense: an option, a malformed input line
+  not_found,  // a file, a row, a name does not exist
+  exists,     // would overwrite something
   unavailable,  // try again later: a peer is away
   deadline,     // a wait ran out
   cancelled,    // asked to stop
@@ -62,7 +62,8 @@ class [[nodiscard]] Result {
  public:
   using value_type = T;
 
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit by design
+  Result(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit by design
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: same
 
   bool has_value() const { return state_.index() == 0; }
@@ -121,11 +122,11 @@ using Status = Result<void>;
 #define CASTOR_CONCAT(a, b) CASTOR_CONCAT_INNER(a, b)
 
 // TRY(status): returns the error to the caller. TRY_AS(auto v, result): declares v from the value.
-#define TRY(expression)                                             \
-  do {                                                              \
-    auto castor_try = (expression);                                 \
-    if (!castor_try) [[unlikely]]                                   \
-      return std::move(castor_try).error();                         \
+#define TRY(expression)                     \
+  do {                                      \
+    auto castor_try = (expression);         \
+    if (!castor_try) [[unlikely]]           \
+      return std::move(castor_try).error(); \
   } while (false)
 
 #define TRY_AS(declaration, expression) \

@@ -1,7 +1,8 @@
 #pragma once
-// Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2,
-// 3", SC 2011). A stream is a pure function of its key, so a task draws the same numbers wherever and
-// whenever it runs. Distributions are our own: the standard library's are not specified bit for bit.
+// Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as
+// 1, 2, 3", SC 2011). A stream is a pure function of its key, so a task draws the same numbers
+// wherever and whenever it runs. Distributions are our own: the standard library's are not
+// specified bit for bit.
 //
 // Thread: one at a time; copies are independent and continue from the same place.
 #include <array>

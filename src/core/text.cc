@@ -7,6 +7,8 @@
 #include <charconv>
 #include <vector>
 
+#include "core/limits.h"
+
 namespace castor {
 
 std::string text_of(std::string_view pattern, std::span<const TextArg> args) {
@@ -70,9 +72,10 @@ std::string printable(std::string_view raw, std::size_t limit) {
   static constexpr char hex[] = "0123456789abcdef";
   std::string out;
   for (const char c : raw) {
-    if (out.size() >= limit) return out + "...";
     const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f) {
+    const bool plain = byte >= 0x20 && byte != 0x7f;
+    if (out.size() + (plain ? 1 : 4) > limit) return out + "...";
+    if (plain) {
       out += c;
     } else {
       out += {'\\', 'x', hex[byte >> 4], hex[byte & 15]};
@@ -83,6 +86,7 @@ std::string printable(std::string_view raw, std::size_t limit) {
 
 std::string nearest(std::string_view word, std::span<const std::string> candidates) {
   std::string best;
+  if (word.size() > limits::name_bytes_max) return best;  // not a name, and slow to compare
   std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);

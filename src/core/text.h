@@ -1,6 +1,6 @@
 #pragma once
-// Text formatting for messages: text("{} of {}", a, b) returns a std::string. The format language is
-// that of std::format; the implementation is fenced into text.cc so that no header pays for it.
+// Text formatting for messages: text("{} of {}", a, b) returns a std::string. The format language
+// is that of std::format; the implementation is fenced into text.cc so that no header pays for it.
 //
 // Thread: any.
 #include <concepts>
@@ -53,17 +53,20 @@ std::string text(std::string_view pattern, const Args&... args) {
   }
 }
 
-// The shortest decimal text that reads back as the same value ("nan", "inf", "-inf" where not finite).
+// The shortest decimal text that reads back as the same value ("nan", "inf", "-inf" where not
+// finite).
 std::string shortest(double value);
 std::string shortest(float value);
 
 // 1234567 -> "1,234,567".
 std::string grouped(std::uint64_t value);
 
-// "hello" with everything unprintable shown as \xNN, cut to `limit` bytes: safe in an error message.
+// "hello" with everything unprintable shown as \xNN, cut to `limit` bytes: safe in an error
+// message.
 std::string printable(std::string_view raw, std::size_t limit = 60);
 
-// The candidate nearest to `word` by edit distance, if near enough to be a likely typing mistake; else "".
+// The candidate nearest to `word` by edit distance, if near enough to be a likely typing mistake;
+// else "".
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace castor

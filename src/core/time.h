@@ -4,14 +4,19 @@
 // Thread: any (plain values).
 #include <compare>
 #include <cstdint>
+#include <limits>
 
 namespace castor {
 
 struct Duration {
   std::int64_t ns = 0;
 
+  // Beyond +-292 years: the longest there is. NaN is 0.
   static constexpr Duration from_seconds(double seconds) {
-    return {static_cast<std::int64_t>(seconds * 1e9)};
+    const double ns = seconds * 1e9;
+    if (ns >= 0x1p63) return {std::numeric_limits<std::int64_t>::max()};
+    if (ns <= -0x1p63) return {std::numeric_limits<std::int64_t>::min()};
+    return {ns == ns ? static_cast<std::int64_t>(ns) : 0};
   }
   static constexpr Duration from_ms(std::int64_t ms) { return {ms * 1'000'000}; }
   constexpr double seconds() const { return static_cast<double>(ns) * 1e-9; }

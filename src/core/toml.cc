@@ -10,8 +10,8 @@ namespace {
 Json converted(const toml::node& node);
 
 Json converted_table(const toml::table& table) {
-  Json object{Json::Object{}};
-  for (const auto& [key, value] : table) object.set(std::string(key.str()), converted(value));
+  Json::Object object;
+  for (const auto& [key, value] : table) object.emplace_back(key.str(), converted(value));
   return object;
 }
 

@@ -49,13 +49,15 @@ class Files {
   // Creates, or truncates what is there.
   virtual Result<std::unique_ptr<WriteFile>> open_write(const std::string& path) = 0;
 
-  virtual Result<FileInfo> info(const std::string& path) = 0;  // follows links
+  virtual Result<FileInfo> info(const std::string& path) = 0;                    // follows links
   virtual Result<std::vector<std::string>> list(const std::string& folder) = 0;  // names, sorted
   virtual Status make_folders(const std::string& path) = 0;  // and parents; fine if there already
-  // Replaces `to` in one step, then syncs its folder: after it returns the new name survives a crash.
+  // Replaces `to` in one step, then syncs its folder: after it returns the new name survives a
+  // crash.
   virtual Status rename(const std::string& from, const std::string& to) = 0;
-  virtual Status remove(const std::string& path) = 0;       // a file; fine if absent
-  virtual Status remove_tree(const std::string& path) = 0;  // a folder and all in it; fine if absent
+  virtual Status remove(const std::string& path) = 0;  // a file; fine if absent
+  virtual Status remove_tree(
+      const std::string& path) = 0;  // a folder and all in it; fine if absent
   virtual Result<std::uint64_t> free_bytes(const std::string& folder) = 0;
 
   bool exists(const std::string& path) { return info(path).has_value(); }
@@ -70,8 +72,8 @@ std::string joined_path(std::string_view folder, std::string_view name);
 Result<std::vector<std::byte>> read_whole(Files& files, const std::string& path,
                                           std::uint64_t size_max);
 
-// Writes `path` so that a reader sees the old content or the new, never a part: to a temporary name in
-// the same folder, synced, then renamed.
+// Writes `path` so that a reader sees the old content or the new, never a part: to a temporary name
+// in the same folder, synced, then renamed.
 Status write_atomically(Files& files, const std::string& path, std::span<const std::byte> bytes);
 
 }  // namespace castor::world

@@ -117,7 +117,7 @@ class PosixFiles final : public Files {
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) return system_error("open", path, errno);
     auto file = std::make_unique<PosixReadFile>(fd, path);
-    struct stat status {};
+    struct stat status{};
     if (::fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) {
       return error(Code::invalid, "'{}' is a folder, not a file", path);
     }
@@ -135,7 +135,7 @@ class PosixFiles final : public Files {
   }
 
   Result<FileInfo> info(const std::string& path) override {
-    struct stat status {};
+    struct stat status{};
     if (::stat(path.c_str(), &status) != 0) return system_error("look at", path, errno);
     FileInfo result;
     if (S_ISREG(status.st_mode)) {
@@ -184,7 +184,7 @@ class PosixFiles final : public Files {
   }
 
   Status remove_tree(const std::string& path) override {
-    struct stat status {};
+    struct stat status{};
     if (::lstat(path.c_str(), &status) != 0) return {};
     if (!S_ISDIR(status.st_mode)) return remove(path);
     TRY_AS(const auto names, list(path));
@@ -194,14 +194,14 @@ class PosixFiles final : public Files {
   }
 
   Result<std::uint64_t> free_bytes(const std::string& folder) override {
-    struct statvfs status {};
+    struct statvfs status{};
     if (::statvfs(folder.c_str(), &status) != 0) return system_error("look at", folder, errno);
     return std::uint64_t{status.f_bavail} * status.f_frsize;
   }
 
  private:
   static bool is_folder(const std::string& path) {
-    struct stat status {};
+    struct stat status{};
     return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
   }
 };

@@ -1,6 +1,7 @@
 #pragma once
-// The compute pool: a fixed number of threads that run chunks of a loop, or one function on all of them.
-// The calling thread is one of them, so a pool of 1 starts no thread and runs everything inline.
+// The compute pool: a fixed number of threads that run chunks of a loop, or one function on all of
+// them. The calling thread is one of them, so a pool of 1 starts no thread and runs everything
+// inline.
 //
 // Thread: run and run_on_all from one thread at a time, never from inside a chunk.
 #include <cstddef>
@@ -19,8 +20,8 @@ class Pool {
 
   unsigned threads() const;
 
-  // Calls f(first, last) for consecutive pieces of [0, n) of at most `grain`, in any order, and returns
-  // when all have ended.
+  // Calls f(first, last) for consecutive pieces of [0, n) of at most `grain`, in any order, and
+  // returns when all have ended.
   void run(std::size_t n, std::size_t grain, FunctionRef<void(std::size_t, std::size_t)> f);
 
   // Calls f(index) once on every thread, index in [0, threads()), 0 on the calling one.

@@ -1,7 +1,7 @@
 #pragma once
-// THE SEAM. Time, timers, files and the transport to other workers reach castor only through a World:
-// real_world() on a machine, world::sim::SimWorld in deterministic simulation. Nothing above this module
-// may ask the operating system for any of them.
+// THE SEAM. Time, timers, files and the transport to other workers reach castor only through a
+// World: real_world() on a machine, world::sim::SimWorld in deterministic simulation. Nothing above
+// this module may ask the operating system for any of them.
 //
 // Thread: now(), cpu_time() and files() from any; timers and the transport are the loop's.
 #include <functional>
@@ -29,8 +29,8 @@ class World {
   virtual Duration cpu_time() = 0;
   virtual Files& files() = 0;
   virtual Timers& timers() = 0;
-  // Runs due timers, waiting for the next one until `until`; returns when the time has come or when no
-  // timer is left. The loop of a process (or of a simulated one) is repeated calls of this.
+  // Runs due timers, waiting for the next one until `until`; returns when the time has come or when
+  // no timer is left. The loop of a process (or of a simulated one) is repeated calls of this.
   virtual void run_until(Instant until) = 0;
 };
 
