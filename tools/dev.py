@@ -5,8 +5,11 @@ A function returns nothing, or the Counts of the tests it ran, which are printed
 """
 
 import argparse
+import random
 import re
+import shutil
 import sys
+import time
 
 import bench
 import build
@@ -57,13 +60,30 @@ def test(options):
     return counts
 
 
+SIMULATIONS = "[Ss]im"
+SEED_MAX = 99_999  # of googletest
+
+
 def sim(options):
     packages.ensure("product")
-    env = build.environment()
-    if options.seeds:
-        env["CASTOR_SEEDS"] = str(options.seeds)
     folder = build.build("dev")
-    return testing.ctest(folder, pattern=options.pattern or "[Ss]im", env=env, verbose=True)
+    pattern = options.pattern or SIMULATIONS
+    if options.minutes is None:
+        return testing.ctest(folder, pattern=pattern, env=seeded(options.seed), verbose=True)
+    end = time.monotonic() + 60 * options.minutes
+    counts = Counts()
+    while time.monotonic() < end and counts.failed == 0:
+        seed = random.randint(1, SEED_MAX)
+        say(f"seed {seed}")
+        counts += testing.ctest(folder, pattern=pattern, env=seeded(seed))
+        if counts.failed:
+            say(f"to reproduce: ./dev sim '{pattern}' {seed}")
+    return counts
+
+
+def seeded(seed):
+    """The environment in which properties (core/property.h) run this seed alone; 0: their own."""
+    return {**build.environment(), "GTEST_RANDOM_SEED": str(seed)}
 
 
 def fuzz(options):
@@ -133,18 +153,32 @@ def lint(options):
     fmt(argparse.Namespace(check=True))
     folder = build.build("lint")
     check_headers()
+    check_templates(folder / "templates")
     if options.tidy:
         clang_tidy(folder, options.since)
 
 
+SYNTAX_ONLY = ("clang++-19", "-std=c++20", "-fsyntax-only", "-Isrc", "-DCASTOR_DCHECK", "-Wall",
+               "-Wextra", "-Werror", "-Wthread-safety", "-Wno-pragma-once-outside-header")
+
+
 def check_headers():
     """Headers without a .cc of their own are compiled alone; for the others their .cc does that."""
-    flags = ["-std=c++20", "-fsyntax-only", "-Isrc", "-DCASTOR_DCHECK", "-Wall", "-Wextra",
-             "-Werror", "-Wthread-safety", "-Wno-pragma-once-outside-header", "-x", "c++"]
     alone = [path for path in (ROOT / "src").rglob("*.h") if not path.with_suffix(".cc").exists()]
     for path in sorted(alone):
-        run(["clang++-19", *flags, path.relative_to(ROOT)])
+        run([*SYNTAX_ONLY, "-x", "c++", path.relative_to(ROOT)])
     say(f"{len(alone)} headers without a .cc compile alone")
+
+
+def check_templates(folder):
+    """What ./dev new writes compiles."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for kind in scaffold.KINDS:
+        paths = scaffold.write(kind, "new_thing", folder)
+        for path in paths:
+            if path.suffix == ".cc":
+                run([*SYNTAX_ONLY, f"-I{folder / 'src'}", path])
+    say(f"{len(scaffold.KINDS)} templates of ./dev new compile")
 
 
 def clang_tidy(folder, since):
@@ -219,8 +253,10 @@ def add_running(add):
     add("demo", run_demo, "Train and use a recommendation model on made-up ratings, in runs/demo.")
 
     command = add("sim", sim, "Run the simulation tests: those with 'sim' in the name.")
-    command.add_argument("pattern", nargs="?", help="regular expression instead of 'sim'")
-    command.add_argument("--seeds", type=int, help="seeds a test tries, instead of its own number")
+    command.add_argument("pattern", nargs="?", help="other tests, by regular expression")
+    command.add_argument("seed", nargs="?", type=int, default=0,
+                         help="tests over many seeds (for_seeds) run this one alone")
+    command.add_argument("--minutes", type=float, help="go on with random seeds, one after another")
 
     command = add("fuzz", fuzz, "Run one fuzz target, or each in turn, on tests/corpus/.")
     command.add_argument("target", nargs="?", help="x for src/*/x_fuzz.cc")

@@ -1,8 +1,9 @@
 """New files from templates: decision records, and what a contributor adds to a catalogue."""
 
 import re
+import shutil
 
-from shell import ROOT, Failure, say
+from shell import ROOT, Failure, run, say
 
 TEMPLATES = ROOT / "tools" / "templates"
 DECISIONS = ROOT / "docs" / "decisions"
@@ -10,7 +11,8 @@ DECISIONS = ROOT / "docs" / "decisions"
 # What ./dev new can make: the files (template, destination), and the edit that is left to do.
 KINDS = {
     "program": (
-        (("program.cc.txt", "src/programs/{name}.cc"),
+        (("program.h.txt", "src/programs/{name}.h"),
+         ("program.cc.txt", "src/programs/{name}.cc"),
          ("program_test.cc.txt", "src/programs/{name}_test.cc")),
         "add one line for '{name}' to src/programs/catalog.cc, then: ./dev test programs"),
 }
@@ -44,14 +46,23 @@ def type_name(name):
 def new(kind, name):
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise Failure(f"'{name}' is not a name in snake_case")
-    files, left_to_do = KINDS[kind]
-    targets = [(TEMPLATES / template, ROOT / pattern.format(name=name))
-               for template, pattern in files]
+    paths = write(kind, name, ROOT)
+    if shutil.which("clang-format-19"):  # a long name moves line ends
+        run(["clang-format-19", "-i", *paths])
+    for path in paths:
+        say(f"wrote {path.relative_to(ROOT)}")
+    say("now " + KINDS[kind][1].format(name=name))
+
+
+def write(kind, name, root):
+    """Writes the files of one kind below `root`; returns their paths."""
+    targets = [(TEMPLATES / template, root / pattern.format(name=name))
+               for template, pattern in KINDS[kind][0]]
     for _, path in targets:
         if path.exists():
-            raise Failure(f"{path.relative_to(ROOT)} exists already")
+            raise Failure(f"{path.relative_to(root)} exists already")
     for template, path in targets:
         text = template.read_text().replace("{name}", name).replace("{Name}", type_name(name))
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-        say(f"wrote {path.relative_to(ROOT)}")
-    say("now " + left_to_do.format(name=name))
+    return [path for _, path in targets]
