@@ -1,0 +1,273 @@
+#include "programs/mf_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "data/npy.h"
+#include "kernels/mf_sgd.h"
+
+namespace castor::programs {
+namespace {
+
+constexpr std::string_view program_name = "mf";
+constexpr std::int64_t format_version = 1;
+constexpr std::uint64_t json_bytes_max = 16u << 20;
+
+// The checksum of an array: of its rows without padding.
+std::uint32_t checksum(std::span<const float> values, std::size_t rank, std::size_t stride) {
+  std::uint32_t sum = 0;
+  for (std::size_t at = 0; at < values.size(); at += stride) {
+    sum = crc32c(std::as_bytes(values.subspan(at, rank)), sum);
+  }
+  return sum;
+}
+template <class T>
+std::uint32_t checksum(std::span<const T> values) {
+  return crc32c(std::as_bytes(values));
+}
+
+std::vector<float> values_of(const std::vector<kernels::MfBias>& biases) {
+  std::vector<float> values;
+  for (const kernels::MfBias& bias : biases) values.push_back(bias.value);
+  return values;
+}
+
+struct Folder {
+  world::Files& files;
+  const std::string& path;
+  std::string file(std::string_view name) const { return world::joined_path(path, name); }
+};
+
+Status check_sum(const Json& sums, std::string_view name, std::uint32_t found) {
+  TRY_AS(const std::int64_t expected, sums.integer(name));
+  if (expected == found) return {};
+  return error(Code::corrupt, "{} does not belong to model.json: its checksum is {}, not {}", name, found,
+               expected);
+}
+
+Status save_rows(const Folder& folder, std::string_view name, const AlignedVector<float>& rows,
+                 std::uint32_t rank, Json& sums) {
+  const std::size_t stride = kernels::mf_stride(rank);
+  sums.set(std::string(name), checksum(rows.span(), rank, stride));
+  return data::write_npy<float>(folder.files, folder.file(name), rows.span(),
+                                {.rows = rows.size() / stride, .cols = rank, .stride = stride}, true);
+}
+
+template <class T>
+Status save_values(const Folder& folder, std::string_view name, const std::vector<T>& values, Json& sums) {
+  sums.set(std::string(name), checksum(std::span<const T>(values)));
+  return data::write_npy<T>(folder.files, folder.file(name), std::span<const T>(values), true);
+}
+
+Result<AlignedVector<float>> load_rows(const Folder& folder, std::string_view name, std::uint32_t count,
+                                       std::uint32_t rank, const Json& sums) {
+  TRY_AS(auto reader, data::NpyReader::open(folder.files, folder.file(name)));
+  if (reader.shape().dimensions != 2 || reader.shape().rows != count || reader.shape().cols != rank) {
+    return error(Code::corrupt, "{} is {} x {}, model.json says {} x {}", folder.file(name),
+                 reader.shape().rows, reader.shape().cols, count, rank);
+  }
+  const std::size_t stride = kernels::mf_stride(rank);
+  AlignedVector<float> rows(std::size_t{count} * stride);
+  TRY(reader.read_rows(rows.span(), count, stride));
+  TRY(check_sum(sums, name, checksum(rows.span(), rank, stride)));
+  return rows;
+}
+
+template <class T>
+Result<std::vector<T>> load_values(const Folder& folder, std::string_view name, const Json& sums) {
+  TRY_AS(auto array, data::read_npy<T>(folder.files, folder.file(name)));
+  TRY(check_sum(sums, name, checksum(std::span<const T>(array.values))));
+  return std::move(array.values);
+}
+
+Result<std::vector<kernels::MfBias>> load_biases(const Folder& folder, std::string_view name,
+                                                 std::uint32_t count, const Json& sums) {
+  TRY_AS(const auto values, load_values<float>(folder, name, sums));
+  if (values.size() != count) {
+    return error(Code::corrupt, "{} has {} values, not {}", folder.file(name), values.size(), count);
+  }
+  std::vector<kernels::MfBias> biases;
+  for (const float value : values) biases.push_back({value, 1});
+  return biases;
+}
+
+Json document_of(const MfModel& model, std::string_view castor_version, Json sums) {
+  Json document;
+  document.set("program", program_name).set("format", format_version).set("castor", castor_version);
+  document.set("rank", model.factors.rank).set("users", model.users.size());
+  document.set("items", model.items.size()).set("ratings", model.ratings);
+  document.set("biases", !model.factors.user_biases.empty()).set("implicit", model.factors.implicit);
+  document.set("mean", double{model.factors.mean}).set("seen", !model.seen.offsets.empty());
+  document.set("value_least", double{model.value_least}).set("value_most", double{model.value_most});
+  document.set("options", model.options).set("metrics", model.metrics);
+  return document.set("checksums", std::move(sums));
+}
+
+Result<std::uint32_t> count_of(const Json& document, std::string_view key, std::int64_t most) {
+  TRY_AS(const std::int64_t value, document.integer(key));
+  if (value < 0 || value > most) return error(Code::corrupt, "'{}' is {}", key, value);
+  return static_cast<std::uint32_t>(value);
+}
+
+bool flag_of(const Json& document, std::string_view key) {
+  const Json* member = document.find(key);
+  return member != nullptr && member->as_bool() != nullptr && *member->as_bool();
+}
+
+Status check_seen(const MfModel& model) {
+  const SeenPairs& seen = model.seen;
+  bool legal = seen.offsets.size() == std::size_t{model.users.size()} + 1 && seen.offsets.front() == 0 &&
+               seen.offsets.back() == static_cast<std::int64_t>(seen.items.size()) &&
+               std::ranges::is_sorted(seen.offsets);
+  for (const std::uint32_t item : seen.items) legal = legal && item < model.items.size();
+  if (!legal) return error(Code::corrupt, "seen_offsets.npy and seen_items.npy do not fit the model");
+  return {};
+}
+
+Result<MfModel> load_parts(const Folder& folder, const Json& document) {
+  MfModel model;
+  MfFactors& factors = model.factors;
+  TRY_AS(factors.rank, count_of(document, "rank", kernels::mf_rank_max));
+  if (factors.rank == 0) return error(Code::corrupt, "'rank' is 0");
+  const Json* sums = document.find("checksums");
+  if (sums == nullptr) return error(Code::corrupt, "'checksums' is missing");
+  TRY_AS(model.users, data::IdMap::load(folder.files, folder.file("users.txt")));
+  TRY_AS(model.items, data::IdMap::load(folder.files, folder.file("items.txt")));
+  TRY_AS(factors.user_rows,
+         load_rows(folder, "user_factors.npy", model.users.size(), factors.rank, *sums));
+  TRY_AS(factors.item_rows,
+         load_rows(folder, "item_factors.npy", model.items.size(), factors.rank, *sums));
+  if (flag_of(document, "biases")) {
+    TRY_AS(factors.user_biases, load_biases(folder, "user_bias.npy", model.users.size(), *sums));
+    TRY_AS(factors.item_biases, load_biases(folder, "item_bias.npy", model.items.size(), *sums));
+  }
+  if (flag_of(document, "seen")) {
+    TRY_AS(model.seen.offsets, load_values<std::int64_t>(folder, "seen_offsets.npy", *sums));
+    TRY_AS(model.seen.items, load_values<std::uint32_t>(folder, "seen_items.npy", *sums));
+    TRY(check_seen(model));
+  }
+  factors.implicit = flag_of(document, "implicit");
+  TRY_AS(const double mean, document.number("mean"));
+  TRY_AS(const double least, document.number("value_least"));
+  TRY_AS(const double most, document.number("value_most"));
+  factors.mean = static_cast<float>(mean);
+  model.value_least = static_cast<float>(least);
+  model.value_most = static_cast<float>(most);
+  TRY_AS(const std::int64_t ratings, document.integer("ratings"));
+  model.ratings = static_cast<std::uint64_t>(ratings);
+  if (const Json* options = document.find("options")) model.options = *options;
+  if (const Json* metrics = document.find("metrics")) model.metrics = *metrics;
+  return model;
+}
+
+}  // namespace
+
+std::span<const std::uint32_t> SeenPairs::of(std::uint32_t user) const {
+  if (offsets.empty()) return {};
+  const auto first = static_cast<std::size_t>(offsets[user]);
+  return std::span(items).subspan(first, static_cast<std::size_t>(offsets[user + 1]) - first);
+}
+
+SeenPairs seen_pairs(const MfInput& input) {
+  SeenPairs seen;
+  seen.offsets.assign(std::size_t{input.users.count()} + 1, 0);
+  for (std::uint32_t position = 0; position < input.users.count(); ++position) {
+    seen.offsets[input.users.index_at[position] + 1] = input.users.degree[position];
+  }
+  for (std::size_t u = 1; u < seen.offsets.size(); ++u) seen.offsets[u] += seen.offsets[u - 1];
+  seen.items.resize(input.train.size());
+  std::vector<std::int64_t> next(seen.offsets.begin(), seen.offsets.end() - 1);
+  for (const kernels::MfRating& rating : input.train.all()) {
+    const auto at = next[input.users.index_at[rating.user]]++;
+    seen.items[static_cast<std::size_t>(at)] = input.items.index_at[rating.item];
+  }
+  for (std::uint32_t user = 0; user < input.users.count(); ++user) {
+    std::sort(seen.items.begin() + seen.offsets[user], seen.items.begin() + seen.offsets[user + 1]);
+  }
+  return seen;
+}
+
+float MfModel::predict(std::uint32_t user, std::uint32_t item) const {
+  constexpr std::uint32_t unknown = data::IdMap::npos;
+  if (user != unknown && item != unknown) return kernels::mf_predict(factors.view(), user, item);
+  if (factors.implicit) return 0;
+  float value = factors.mean;
+  if (user != unknown && !factors.user_biases.empty()) value += factors.user_biases[user].value;
+  if (item != unknown && !factors.item_biases.empty()) value += factors.item_biases[item].value;
+  return value;
+}
+
+Status save_model(world::Files& files, const std::string& path, const MfModel& model,
+                  std::string_view castor_version) {
+  TRY(files.make_folders(path));
+  const Folder folder{files, path};
+  // An older model of the folder stops being one before its first array is replaced.
+  TRY(files.remove(folder.file("model.json")));
+  Json sums{Json::Object{}};
+  TRY(save_rows(folder, "user_factors.npy", model.factors.user_rows, model.factors.rank, sums));
+  TRY(save_rows(folder, "item_factors.npy", model.factors.item_rows, model.factors.rank, sums));
+  if (!model.factors.user_biases.empty()) {
+    TRY(save_values(folder, "user_bias.npy", values_of(model.factors.user_biases), sums));
+    TRY(save_values(folder, "item_bias.npy", values_of(model.factors.item_biases), sums));
+  }
+  if (!model.seen.offsets.empty()) {
+    TRY(save_values(folder, "seen_offsets.npy", model.seen.offsets, sums));
+    TRY(save_values(folder, "seen_items.npy", model.seen.items, sums));
+  }
+  TRY(model.users.save(files, folder.file("users.txt")));
+  TRY(model.items.save(files, folder.file("items.txt")));
+  const std::string document = document_of(model, castor_version, std::move(sums)).dump(true);
+  return world::write_atomically(files, folder.file("model.json"), as_bytes(document));
+}
+
+Result<Json> load_model_json(world::Files& files, const std::string& path) {
+  const std::string name = world::joined_path(path, "model.json");
+  if (!files.exists(name)) {
+    return error(Code::not_found, "'{}' is not a model folder: it has no model.json", path);
+  }
+  TRY_AS(const auto bytes, world::read_whole(files, name, json_bytes_max));
+  TRY_AS(Json document, Json::parse(as_text(bytes), name));
+  TRY_AS(const std::string program, document.string("program"));
+  TRY_AS(const std::int64_t format, document.integer("format"));
+  if (program != program_name || format != format_version) {
+    return error(Code::unsupported, "{}: a model of program '{}', format {}; this command reads '{}' {}",
+                 name, printable(program), format, program_name, format_version);
+  }
+  return document;
+}
+
+Result<MfModel> load_model(world::Files& files, const std::string& path) {
+  TRY_AS(const Json document, load_model_json(files, path));
+  auto model = load_parts({files, path}, document);
+  if (!model) return std::move(model).error().with(text("model '{}'", path));
+  return model;
+}
+
+std::vector<Recommendation> recommend(const MfModel& model, std::uint32_t user, std::size_t count,
+                                      std::span<const std::uint32_t> excluded) {
+  const std::size_t stride = kernels::mf_stride(model.factors.rank);
+  kernels::MfModel one = model.factors.view();
+  one.user_rows = one.user_rows.subspan(user * stride, stride);
+  if (!one.user_biases.empty()) one.user_biases = one.user_biases.subspan(user, 1);
+  std::vector<float> scores(model.items.size());
+  kernels::mf_scores(one, scores);
+  std::vector<Recommendation> candidates;
+  candidates.reserve(scores.size());
+  auto left_out = excluded.begin();
+  for (std::uint32_t item = 0; item < scores.size(); ++item) {
+    while (left_out != excluded.end() && *left_out < item) ++left_out;
+    if (left_out != excluded.end() && *left_out == item) continue;
+    const std::span<const float> row = one.item_rows.subspan(item * stride, stride);
+    const bool trained = std::ranges::any_of(row, [](float value) { return value != 0; });
+    if (trained && !std::isnan(scores[item])) candidates.push_back({item, scores[item]});
+  }
+  const std::size_t kept = std::min(count, candidates.size());
+  std::ranges::partial_sort(candidates, candidates.begin() + static_cast<std::ptrdiff_t>(kept),
+                            [](const Recommendation& a, const Recommendation& b) {
+                              return a.score != b.score ? a.score > b.score : a.item < b.item;
+                            });
+  candidates.resize(kept);
+  return candidates;
+}
+
+}  // namespace castor::programs

@@ -1,0 +1,42 @@
+#include "programs/mf_solver.h"
+
+#include "kernels/mf_sgd.h"
+
+namespace castor::programs {
+
+kernels::MfModel MfFactors::view() const {
+  kernels::MfModel model;
+  model.rank = rank;
+  model.user_rows = user_rows.span();
+  model.item_rows = item_rows.span();
+  model.user_biases = user_biases;
+  model.item_biases = item_biases;
+  model.shift = user_biases.empty() ? 0 : mean;
+  model.absent = user_biases.empty() && !implicit ? mean : 0;
+  return model;
+}
+
+Result<MfFit> fit(const MfInput& input, const MfOptions& options, const MfSetting& setting) {
+  TRY(check(options));
+  if (options.solver == "als") return fit_als(input, options, setting);
+  if (options.solver == "ccd") return fit_ccd(input, options, setting);
+  return fit_sgd(input, options, setting);
+}
+
+ShardId shards_for(const MfOptions& options, std::uint64_t ratings) {
+  if (options.shards > 0) return static_cast<ShardId>(options.shards);
+  // Long enough tasks to make handing on cheap, enough of them for a few threads (bench/mf.py).
+  return ratings < 1'000'000 ? 8 : 16;
+}
+
+Json identity_of(const MfInput& input, const MfOptions& options, const MfFactors* start) {
+  MfOptions copy = options;
+  Json identity = to_json(fields(copy));
+  identity.set("clocks", 0);  // a run may be made longer
+  identity.set("ratings", input.train.size()).set("shards", input.shards);
+  identity.set("fingerprint", text("{:016x}", input.fingerprint));
+  identity.set("warm_start", start != nullptr);
+  return identity;
+}
+
+}  // namespace castor::programs
