@@ -32,7 +32,7 @@ def run_benchmarks(pattern, arguments):
     if not names and not script:
         known = ", ".join([*drivers(), *scripts()]) or "none"
         raise Failure(f"no benchmark matches '{pattern}'; there are: {known}")
-    folder = build.build("release", ["castor", *names])
+    folder = build.build("release", names + (["castor"] if script else []))
     for name in names:
         run([folder / name], echo=True)
     if script:
@@ -42,7 +42,7 @@ def run_benchmarks(pattern, arguments):
 def smoke():
     """Every driver at its smallest: shows that it works, not how fast it is."""
     names = drivers()
-    folder = build.build("release", ["castor", *names])
+    folder = build.build("release", names)
     counts = Counts()
     for name in names:
         done = run([folder / name, "--benchmark_min_time=0.001"], check=False, capture=True)
