@@ -80,10 +80,12 @@ class Names(unittest.TestCase):
 
 class Comparing(unittest.TestCase):
     def test_a_regression_is_both_relative_and_absolute(self):
-        old = {"a": [1000, 1000, 9000], "b": [10, 10], "c": [1000], "gone": [1]}
-        new = {"a": [1200, 1201, 1199], "b": [20, 20], "c": [1050], "fresh": [1]}
+        old = {"a": [1000, 1000, 9000], "b": [10, 10], "c": [1000], "d": [1000], "gone": [1]}
+        new = {"a": [1200, 1201, 1199], "b": [20, 20], "c": [1050], "d": [999, 1300, 1300],
+               "fresh": [1]}
         rows = {row[0]: (round(row[3], 2), row[4]) for row in bench.compared(old, new)}
-        self.assertEqual(rows, {"a": (1.2, True), "b": (2.0, False), "c": (1.05, False)})
+        self.assertEqual(rows, {"a": (1.2, True), "b": (2.0, False), "c": (1.05, False),
+                                "d": (1.3, False)})
 
 
 class Stages(unittest.TestCase):
