@@ -3,6 +3,8 @@
 // This header is included by files compiled for one instruction set, so it defines no function and
 // includes no standard header with inline functions. Callers use mf_layout.h, mf_sgd.h and
 // mf_predict.h.
+//
+// Thread: any; mf_sgd_* as mf_sgd().
 #include <cstdint>
 
 namespace castor::kernels {

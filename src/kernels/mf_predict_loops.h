@@ -2,6 +2,8 @@
 // The loops of mf_predict.h, compiled once per instruction set by the files that include this one:
 // plain C++ for the compiler to vectorise. Everything is static, so that each file keeps its own
 // copy.
+//
+// Thread: any.
 #include "kernels/mf_kernel.h"
 
 namespace castor::kernels::mf_predict_loops {

@@ -12,6 +12,8 @@
 //     float sum() const;
 //     static V sums(const V (&rows)[8]);        // lane j: sum of rows[j]
 //   };
+//
+// Thread: as mf_sgd().
 #include "kernels/mf_kernel.h"
 
 namespace castor::kernels {
