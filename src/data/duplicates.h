@@ -1,6 +1,6 @@
 #pragma once
 // Pairs (user, item) that were rated more than once: counted, and if asked for brought to one.
-// Time O(n), memory 4 bytes a rating (none if ratings are grouped by user), 8 a user, 16 an item.
+// Time O(n); memory 4 bytes a rating (none if ratings are grouped by user), 8 a user, 20 an item.
 //
 // Thread: any (plain values).
 #include <cstdint>

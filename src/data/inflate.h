@@ -22,6 +22,8 @@ std::string_view name_of(Compression compression);
 
 class InflatedFile final : public world::ReadFile {
  public:
+  struct State;
+  explicit InflatedFile(std::unique_ptr<State> state);  // made by open()
   // `name` is used in errors.
   static Result<std::unique_ptr<InflatedFile>> open(std::unique_ptr<world::ReadFile> file,
                                                     std::string name);
@@ -35,13 +37,10 @@ class InflatedFile final : public world::ReadFile {
   Result<std::size_t> read_at(std::uint64_t offset, std::span<std::byte> into) override;
 
   Compression compression() const;
-  // Bytes taken so far from the file as it is stored.
+  // Bytes of the file, as it is stored, that have been decompressed so far.
   std::uint64_t stored_bytes() const;
 
  private:
-  struct State;
-  explicit InflatedFile(std::unique_ptr<State> state);
-
   std::unique_ptr<State> state_;
 };
 

@@ -1,0 +1,48 @@
+#pragma once
+// Text cut into batches of whole lines, each in one buffer.
+//
+// Thread: one at a time.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "data/inflate.h"
+
+namespace castor::data {
+
+// A line longer than this is an error.
+inline constexpr std::size_t line_bytes_max = std::size_t{1} << 20;
+
+struct Batch {
+  std::vector<char> buffer;
+  std::string_view text;  // in buffer; empty at the end of the file, else ends with a newline
+  std::uint64_t stored_bytes = 0;  // of the file, from its beginning to the end of this batch
+};
+
+class LineBatches {
+ public:
+  // `file` must outlive this.
+  LineBatches(InflatedFile& file, std::size_t batch_bytes)
+      : file_(&file), batch_bytes_(batch_bytes) {}
+
+  // The next lines, about batch_bytes of them; readable_beyond bytes behind the text may be read. A
+  // newline is added to a last line without. A line that goes on and on ends the batch unfinished,
+  // above line_bytes_max, for the parser to complain about. REQUIRES: the batch filled by the call
+  // before is untouched.
+  Status next(Batch& into);
+
+  // Bytes of text given out, without an added newline.
+  std::uint64_t text_bytes() const { return text_bytes_; }
+
+ private:
+  InflatedFile* file_;
+  std::size_t batch_bytes_;
+  std::string_view carry_;  // the beginning of a line, in the batch before
+  std::uint64_t text_bytes_ = 0;
+  bool at_end_ = false;
+};
+
+}  // namespace castor::data
