@@ -129,6 +129,19 @@ TEST(MfLayout, RunsAreSortedWithoutARandomFunction) {
   }
 }
 
+TEST(MfLayout, TheRandomFunctionIsCalledOnceForEachPosition) {
+  const Shard shard = random_shard(11);
+  ASSERT_FALSE(shard.ratings.empty());
+  std::vector<std::uint64_t> calls;
+  build_layout(shard.ratings, shard.shape(), [&](std::uint64_t i) {
+    calls.push_back(i);
+    return i;
+  });
+  std::ranges::sort(calls);
+  ASSERT_EQ(calls.size(), shard.ratings.size());
+  for (std::size_t i = 0; i < calls.size(); ++i) EXPECT_EQ(calls[i], i);
+}
+
 TEST(MfLayout, ARandomFunctionChangesTheOrderInsideRunsOnly) {
   Shard shard{.ratings = {}, .starts = {0, 100}, .users = 2};
   for (std::uint32_t i = 0; i < 100; ++i) {

@@ -387,6 +387,27 @@ class Pass {
     refresh_user_norm();
   }
 
+  // Factors of each rating, in all lanes or as pairs.
+  struct Factors {
+    Floats error[8], keep[8], gain[8];
+  };
+
+  template <bool full>
+  void update_group(const Batch& batch, int g, const Factors& factors, Floats keep, Floats step) {
+    const Floats p = _mm512_load_ps(user_row_ + 16 * g);
+    Floats total = _mm512_setzero_ps();
+#pragma GCC unroll 8
+    for (int j = 0; j < 8; ++j) {
+      if (!full && j >= batch.size) break;
+      float* q = item_row(batch.items[j]) + 16 * g;
+      const Floats old = _mm512_load_ps(q);
+      total = _mm512_fmadd_ps(factors.error[j], old, total);
+      _mm512_store_ps(q, _mm512_fmadd_ps(factors.gain[j], p, _mm512_mul_ps(factors.keep[j], old)));
+    }
+    const Floats shrunk = _mm512_mul_ps(keep, p);
+    _mm512_store_ps(user_row_ + 16 * g, _mm512_fmadd_ps(step, total, shrunk));
+  }
+
   // Rows too long for registers: group by group across the batch.
   template <bool full>
   void update_long_rows(const Batch& batch, Floats step) {
@@ -394,26 +415,19 @@ class Pass {
     _mm512_store_ps(error, batch.error);
     _mm512_store_ps(keep, batch.keep);
     _mm512_store_ps(gain, batch.gain);
-    Floats keep_user = user_keep(batch, step);
-    for (int g = 0; g < groups(); ++g) {
-      const __mmask16 slow = g == 0 ? slow_half : 0;
-      const Floats p = _mm512_load_ps(user_row_ + 16 * g);
-      Floats total = _mm512_setzero_ps();
+    Factors first, others;
 #pragma GCC unroll 8
-      for (int j = 0; j < 8; ++j) {
-        if (!full && j >= batch.size) break;
-        float* q = item_row(batch.items[j]) + 16 * g;
-        const Floats old = _mm512_load_ps(q);
-        const Floats k =
-            _mm512_mask_mov_ps(_mm512_set1_ps(keep[8 + j]), slow, _mm512_set1_ps(keep[j]));
-        const Floats s =
-            _mm512_mask_mov_ps(_mm512_set1_ps(gain[8 + j]), slow, _mm512_set1_ps(gain[j]));
-        total = _mm512_fmadd_ps(_mm512_set1_ps(error[j]), old, total);
-        _mm512_store_ps(q, _mm512_fmadd_ps(s, p, _mm512_mul_ps(k, old)));
-      }
-      _mm512_store_ps(user_row_ + 16 * g,
-                      _mm512_fmadd_ps(step, total, _mm512_mul_ps(keep_user, p)));
-      if (g == 0) keep_user = fast_of(keep_user), step = fast_of(step);
+    for (int j = 0; j < 8; ++j) {
+      first.error[j] = others.error[j] = _mm512_set1_ps(error[j]);
+      others.keep[j] = _mm512_set1_ps(keep[8 + j]);
+      others.gain[j] = _mm512_set1_ps(gain[8 + j]);
+      first.keep[j] = _mm512_mask_mov_ps(others.keep[j], slow_half, _mm512_set1_ps(keep[j]));
+      first.gain[j] = _mm512_mask_mov_ps(others.gain[j], slow_half, _mm512_set1_ps(gain[j]));
+    }
+    const Floats keep_user = user_keep(batch, step);
+    update_group<full>(batch, 0, first, keep_user, step);
+    for (int g = 1; g < groups(); ++g) {
+      update_group<full>(batch, g, others, fast_of(keep_user), fast_of(step));
     }
     refresh_user_norm();
   }

@@ -35,8 +35,13 @@ class MfLanes {
       const MfRun run = call_.runs[r];
       enter(run.user);
       for (; begin < run.end; begin += static_cast<std::uint32_t>(size_)) {
+        prefetch(begin + prefetch_distance);
         size_ = run.end - begin < 8 ? static_cast<int>(run.end - begin) : 8;
-        batch(call_.items + begin, call_.ratings + begin);
+        if (size_ == 8) {
+          batch<true>(call_.items + begin, call_.ratings + begin);
+        } else {
+          batch<false>(call_.items + begin, call_.ratings + begin);
+        }
       }
       leave(run.user);
     }
@@ -44,6 +49,8 @@ class MfLanes {
   }
 
  private:
+  static constexpr int prefetch_distance = 16;  // ratings
+
   // What one part of the rows (slow or fast) carries through a batch; lane j is rating j.
   struct Part {
     V product, sum, norm;  // before the batch
@@ -75,12 +82,27 @@ class MfLanes {
     if constexpr (options.biases) call_.user_biases[user] = user_bias_;
   }
 
+  void prefetch(std::uint64_t from) const {
+    if (from + 8 > call_.rating_count) return;
+    for (int j = 0; j < 8; ++j) {
+      const float* q = row(call_.items[from + j]);
+      for (int g = 0; g < groups_; g += 2) __builtin_prefetch(q + 8 * g);
+    }
+  }
+
+  // Ratings of the batch; a full one lets the compiler unroll.
+  template <bool full>
+  int count() const {
+    return full ? 8 : size_;
+  }
+
+  template <bool full>
   void batch(const std::uint16_t* items, const float* ratings) {
     Part slow, fast;
-    multiply(items, slow.product, fast.product);
+    multiply<full>(items, slow.product, fast.product);
     alignas(32) float error[8] = {}, product[8];
     (slow.product + fast.product).store(product);
-    for (int j = 0; j < size_; ++j) {
+    for (int j = 0; j < count<full>(); ++j) {
       error[j] = ratings[j] - product[j];
       if constexpr (options.biases) {
         error[j] -= call_.mean + user_bias_.value + call_.item_biases[items[j]].value;
@@ -88,17 +110,17 @@ class MfLanes {
       loss_ += static_cast<double>(error[j]) * static_cast<double>(error[j]);
     }
     const V errors = V::load(error);
-    const V lambda = item_lambdas(items);
-    load_sides(items, slow, fast);
+    const V lambda = item_lambdas<full>(items);
+    load_sides<full>(items, slow, fast);
     const float step_slow =
         step_user(slow, errors, user_norm_slow_, call_.inverse_slow, user_side_.sum_slow);
     const float step_fast =
         step_user(fast, errors, user_norm_fast_, call_.inverse_fast, user_side_.sum_fast);
     step_items(slow, errors, lambda, user_norm_slow_, call_.inverse_slow);
     step_items(fast, errors, lambda, user_norm_fast_, call_.inverse_fast);
-    store_sides(items, slow, fast);
-    if constexpr (options.biases) step_biases(items, error);
-    update_rows(items, error, slow, fast, step_slow, step_fast);
+    store_sides<full>(items, slow, fast);
+    if constexpr (options.biases) step_biases<full>(items, error);
+    update_rows<full>(items, error, slow, fast, step_slow, step_fast);
   }
 
   // Beside the vector one, found by its argument.
@@ -107,10 +129,11 @@ class MfLanes {
 
   const float* row(std::uint16_t item) const { return call_.item_rows + item * stride_; }
 
+  template <bool full>
   void multiply(const std::uint16_t* items, V& slow, V& fast) const {
     V slow_parts[8], fast_parts[8];
     for (int j = 0; j < 8; ++j) slow_parts[j] = fast_parts[j] = V::all(0);
-    for (int j = 0; j < size_; ++j) {
+    for (int j = 0; j < count<full>(); ++j) {
       const float* q = row(items[j]);
       slow_parts[j] = V::load(user_row_) * V::load(q);
       V total = V::load(user_row_ + 8) * V::load(q + 8);
@@ -123,17 +146,19 @@ class MfLanes {
     fast = V::sums(fast_parts);
   }
 
+  template <bool full>
   V item_lambdas(const std::uint16_t* items) const {
     if constexpr (!options.plain) return V::all(call_.lambda);
     alignas(32) float inverse[8] = {};
-    for (int j = 0; j < size_; ++j) inverse[j] = call_.item_inverse_degrees[items[j]];
+    for (int j = 0; j < count<full>(); ++j) inverse[j] = call_.item_inverse_degrees[items[j]];
     return V::all(call_.lambda) * V::load(inverse);
   }
 
+  template <bool full>
   void load_sides(const std::uint16_t* items, Part& slow, Part& fast) const {
     alignas(32) float values[4][8];
     for (int j = 0; j < 8; ++j) values[0][j] = values[2][j] = 1, values[1][j] = values[3][j] = 0;
-    for (int j = 0; j < size_; ++j) {
+    for (int j = 0; j < count<full>(); ++j) {
       const MfItemSide& side = call_.item_sides[items[j]];
       values[0][j] = side.sum_slow;
       values[1][j] = side.norm_slow;
@@ -146,13 +171,14 @@ class MfLanes {
     fast.norm = V::load(values[3]);
   }
 
+  template <bool full>
   void store_sides(const std::uint16_t* items, const Part& slow, const Part& fast) {
     alignas(32) float values[4][8];
     slow.sum.store(values[0]);
     slow.norm.store(values[1]);
     fast.sum.store(values[2]);
     fast.norm.store(values[3]);
-    for (int j = 0; j < size_; ++j) {
+    for (int j = 0; j < count<full>(); ++j) {
       MfItemSide& side = call_.item_sides[items[j]];
       side.sum_slow = values[0][j];
       side.norm_slow = values[1][j];
@@ -181,9 +207,10 @@ class MfLanes {
                     part.gain * fma(part.gain, norm, (part.keep + part.keep) * part.product));
   }
 
+  template <bool full>
   void step_biases(const std::uint16_t* items, const float* error) {
     float squares = 0, total = 0;
-    for (int j = 0; j < size_; ++j) {
+    for (int j = 0; j < count<full>(); ++j) {
       float l = call_.lambda_bias;
       if constexpr (options.plain) l *= call_.item_inverse_degrees[items[j]];
       MfBias& bias = call_.item_biases[items[j]];
@@ -198,6 +225,7 @@ class MfLanes {
     user_bias_.value += call_.rate * inverse_root(user_bias_.sum) * total;
   }
 
+  template <bool full>
   void update_rows(const std::uint16_t* items, const float* error, const Part& slow,
                    const Part& fast, float step_slow, float step_fast) {
     alignas(32) float keep[2][8], gain[2][8];
@@ -206,13 +234,13 @@ class MfLanes {
     slow.gain.store(gain[0]);
     fast.gain.store(gain[1]);
     float* rows[8];
-    for (int j = 0; j < size_; ++j) rows[j] = call_.item_rows + items[j] * stride_;
+    for (int j = 0; j < count<full>(); ++j) rows[j] = call_.item_rows + items[j] * stride_;
     V fast_squares = V::all(0);
     for (int g = 0; g < groups_; ++g) {
       const int part = g == 0 ? 0 : 1;
       const V old = V::load(user_row_ + 8 * g);
       V total = V::all(0);
-      for (int j = 0; j < size_; ++j) {
+      for (int j = 0; j < count<full>(); ++j) {
         const V q = V::load(rows[j] + 8 * g);
         total = fma(V::all(error[j]), q, total);
         fma(V::all(gain[part][j]), old, V::all(keep[part][j]) * q).store(rows[j] + 8 * g);
