@@ -5,6 +5,7 @@
 
 #include "data/npy.h"
 #include "kernels/mf_sgd.h"
+#include "programs/mf_errors.h"
 
 namespace castor::programs {
 namespace {
@@ -190,19 +191,62 @@ SeenPairs seen_pairs(const MfInput& input) {
 float MfModel::predict(std::uint32_t user, std::uint32_t item) const {
   constexpr std::uint32_t unknown = data::IdMap::npos;
   if (user != unknown && item != unknown) return kernels::mf_predict(factors.view(), user, item);
-  if (factors.implicit) return 0;
-  float value = factors.mean;
-  if (user != unknown && !factors.user_biases.empty()) value += factors.user_biases[user].value;
-  if (item != unknown && !factors.item_biases.empty()) value += factors.item_biases[item].value;
-  return value;
+  return predict_unknown(factors, user, item);
 }
 
-Status save_model(world::Files& files, const std::string& path, const MfModel& model,
-                  std::string_view castor_version) {
-  TRY(files.make_folders(path));
-  const Folder folder{files, path};
-  // An older model of the folder stops being one before its first array is replaced.
-  TRY(files.remove(folder.file("model.json")));
+namespace {
+
+AlignedVector<float> matched_rows(const AlignedVector<float>& from, const data::IdMap& known,
+                                  const data::IdMap& wanted, std::size_t stride) {
+  AlignedVector<float> rows(wanted.size() * stride);
+  for (std::uint32_t index = 0; index < wanted.size(); ++index) {
+    const std::uint32_t row = known.find(wanted.text(index));
+    if (row == data::IdMap::npos) continue;
+    std::copy_n(from.data() + row * stride, stride, rows.data() + index * stride);
+  }
+  return rows;
+}
+
+std::vector<kernels::MfBias> matched_biases(const std::vector<kernels::MfBias>& from,
+                                            const data::IdMap& known, const data::IdMap& wanted) {
+  std::vector<kernels::MfBias> biases(from.empty() ? 0 : wanted.size(), kernels::MfBias{0, 1});
+  for (std::uint32_t index = 0; index < biases.size(); ++index) {
+    const std::uint32_t row = known.find(wanted.text(index));
+    if (row != data::IdMap::npos) biases[index] = from[row];
+  }
+  return biases;
+}
+
+}  // namespace
+
+Result<MfFactors> factors_for(const MfModel& model, const data::IdMap& users, const data::IdMap& items,
+                              const MfOptions& options) {
+  const MfFactors& from = model.factors;
+  if (from.rank != options.rank) {
+    return error(Code::invalid, "the model to start from has rank {}, not {}", from.rank, options.rank);
+  }
+  if (from.user_biases.empty() == options.biases) {
+    return error(Code::invalid, "the model to start from has {}biases: {} --biases",
+                 from.user_biases.empty() ? "no " : "", options.biases ? "leave out" : "add");
+  }
+  if (from.implicit != options.implicit) {
+    return error(Code::invalid, "the model to start from is {}implicit", from.implicit ? "" : "not ");
+  }
+  const std::size_t stride = kernels::mf_stride(from.rank);
+  MfFactors result;
+  result.rank = from.rank;
+  result.mean = from.mean;
+  result.implicit = from.implicit;
+  result.user_rows = matched_rows(from.user_rows, model.users, users, stride);
+  result.item_rows = matched_rows(from.item_rows, model.items, items, stride);
+  result.user_biases = matched_biases(from.user_biases, model.users, users);
+  result.item_biases = matched_biases(from.item_biases, model.items, items);
+  return result;
+}
+
+namespace {
+
+Status save_parts(const Folder& folder, const MfModel& model, std::string_view castor_version) {
   Json sums{Json::Object{}};
   TRY(save_rows(folder, "user_factors.npy", model.factors.user_rows, model.factors.rank, sums));
   TRY(save_rows(folder, "item_factors.npy", model.factors.item_rows, model.factors.rank, sums));
@@ -214,10 +258,36 @@ Status save_model(world::Files& files, const std::string& path, const MfModel& m
     TRY(save_values(folder, "seen_offsets.npy", model.seen.offsets, sums));
     TRY(save_values(folder, "seen_items.npy", model.seen.items, sums));
   }
-  TRY(model.users.save(files, folder.file("users.txt")));
-  TRY(model.items.save(files, folder.file("items.txt")));
+  TRY(model.users.save(folder.files, folder.file("users.txt")));
+  TRY(model.items.save(folder.files, folder.file("items.txt")));
   const std::string document = document_of(model, castor_version, std::move(sums)).dump(true);
-  return world::write_atomically(files, folder.file("model.json"), as_bytes(document));
+  return world::write_atomically(folder.files, folder.file("model.json"), as_bytes(document));
+}
+
+}  // namespace
+
+Status save_model(world::Files& files, const std::string& path, const MfModel& model,
+                  std::string_view castor_version) {
+  // All of it beside the old model first: a full disk leaves the old one as it was.
+  const std::string beside = world::joined_path(path, ".saving");
+  TRY(files.remove_tree(beside));
+  TRY(files.make_folders(beside));
+  if (Status saved = save_parts({files, beside}, model, castor_version); !saved) {
+    TRY(files.remove_tree(beside));
+    return std::move(saved).error().with(text("saving the model to '{}'", path));
+  }
+  // Without its model.json the folder is no model while the parts are exchanged.
+  TRY(files.remove(world::joined_path(path, "model.json")));
+  for (const char* optional : {"user_bias.npy", "item_bias.npy", "seen_offsets.npy", "seen_items.npy"}) {
+    TRY(files.remove(world::joined_path(path, optional)));
+  }
+  TRY_AS(const auto names, files.list(beside));
+  for (const std::string& name : names) {
+    if (name == "model.json") continue;
+    TRY(files.rename(world::joined_path(beside, name), world::joined_path(path, name)));
+  }
+  TRY(files.rename(world::joined_path(beside, "model.json"), world::joined_path(path, "model.json")));
+  return files.remove_tree(beside);
 }
 
 Result<Json> load_model_json(world::Files& files, const std::string& path) {

@@ -42,6 +42,11 @@ struct MfModel {
   float predict(std::uint32_t user, std::uint32_t item) const;
 };
 
+// The factors of a model for a new set of users and items, as a warm start: rows of ids the model does not
+// know are zero. Code::invalid when rank or biases differ from the options.
+Result<MfFactors> factors_for(const MfModel& model, const data::IdMap& users, const data::IdMap& items,
+                              const MfOptions& options);
+
 // Writes the folder, each file whole or not at all and model.json last, so that a reader never takes a
 // half-written model for a model. `castor_version` goes into model.json.
 Status save_model(world::Files& files, const std::string& folder, const MfModel& model,

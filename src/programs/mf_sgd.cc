@@ -70,7 +70,7 @@ struct UserBand {
 // Ratings of a shard that only measure the model, grouped by item block; users and items local.
 struct Probe {
   std::vector<std::vector<kernels::MfRating>> blocks;
-  std::vector<float> unknown;  // values whose user or item is not in the training set
+  std::vector<kernels::MfRating> unknown;  // user or item not in the training set (npos); by position
 };
 
 class MfSgd {
@@ -276,7 +276,7 @@ class MfSgd {
     const Band rows = users_of(shard);
     for (const kernels::MfRating& rating : ratings.of(shard)) {
       if (rating.user == data::IdMap::npos || rating.item == data::IdMap::npos) {
-        probe.unknown.push_back(rating.rating);
+        probe.unknown.push_back(rating);
         continue;
       }
       const BlockId block = items_.block_of(rating.item);
@@ -337,11 +337,27 @@ class MfSgd {
       part.sum += kernels::mf_errors(ratings, model_of(context, band, block)).squared;
       part.weight += static_cast<double>(ratings.size());
     }
-    for (const float value : probe.unknown) {  // nothing is known: the mean is all there is to say
-      part.sum += (value - problem_.input.mean) * (value - problem_.input.mean);
+    for (const kernels::MfRating& rating : probe.unknown) {
+      const double wrong = rating.rating - predicted_unknown(context, band, rating);
+      part.sum += wrong * wrong;
       part.weight += 1;
     }
     return part;
+  }
+
+  // As predict_unknown() of mf_errors.h, from the tables.
+  double predicted_unknown(TaskContext& context, const UserBand& band,
+                           const kernels::MfRating& rating) const {
+    double value = problem_.input.mean;
+    if (!problem_.options.biases) return value;
+    if (rating.user != data::IdMap::npos) {
+      value += band.biases[rating.user - users_of(context.shard()).first].value * problem_.scale;
+    }
+    if (rating.item != data::IdMap::npos) {
+      const BlockId block = item_biases_.block_of(rating.item);
+      value += context.read(item_biases_, block)[rating.item][0] * problem_.scale;
+    }
+    return value;
   }
 
   // The L2 of this shard's users and of every shards-th item block, in scaled units.

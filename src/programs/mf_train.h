@@ -39,7 +39,6 @@ struct MfTrainOptions {
   bool overwrite = false;
   std::int64_t patience = 3;
   double tolerance = 0;
-  std::int64_t metric_every = 1;
   bool no_seen = false;
 };
 
