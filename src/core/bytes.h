@@ -26,6 +26,19 @@ static_assert(std::endian::native == std::endian::little, "the codec copies litt
 template <class T>
 concept Plain = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 
+// Every byte of a T is part of its value: true of numbers, of what the language knows to be packed,
+// and of structs of floats that say `static constexpr bool has_no_padding = true`.
+template <class T>
+constexpr bool unpadded() {
+  if constexpr (std::is_arithmetic_v<T> || std::has_unique_object_representations_v<T>) {
+    return true;
+  } else if constexpr (requires { T::has_no_padding; }) {
+    return T::has_no_padding;
+  } else {
+    return false;
+  }
+}
+
 class ByteWriter {
  public:
   template <Plain T>
@@ -41,9 +54,7 @@ class ByteWriter {
   template <class T>
     requires std::is_trivially_copyable_v<T>
   void put_array(std::span<const T> values) {
-    static_assert(std::has_unique_object_representations_v<T> || std::is_floating_point_v<T> ||
-                      T::has_no_padding,
-                  "padding must not be written");
+    static_assert(unpadded<T>(), "padding must not be written");
     put<std::uint64_t>(values.size());
     raw(values.data(), values.size_bytes());
   }

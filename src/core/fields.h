@@ -45,6 +45,9 @@ std::string value_text(const Field& field);
 // changed.
 Status assign(const Field& field, std::string_view value);
 Status assign(const Field& field, const Json& value);
+inline Status assign(const Field& field, const char* value) {
+  return assign(field, std::string_view(value));
+}
 
 // Code::invalid when a required field is still empty.
 Status check_required(std::span<const Field> fields);

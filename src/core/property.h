@@ -1,7 +1,7 @@
 #pragma once
 // Property tests: for_seeds(200, [](Rng& rng) { ... }) runs a test body once per seed, with random
-// numbers that depend on the seed only, and stops at the first seed that fails, saying which it was and
-// how to run that one again:
+// numbers that depend on the seed only, and stops at the first seed that fails, saying which it was
+// and how to run that one again:
 //
 //     castor_core_test --gtest_filter=ByteReader.NeverReadsPastItsSpan --gtest_random_seed=17
 //

@@ -34,7 +34,9 @@ Status write_atomically(Files& files, const std::string& path, std::span<const s
     static_cast<void>(files.remove(temporary).has_value());  // the first error is the one to report
     return written;
   }
-  return files.rename(temporary, path);
+  Status renamed = files.rename(temporary, path);
+  if (!renamed) static_cast<void>(files.remove(temporary).has_value());
+  return renamed;
 }
 
 }  // namespace castor::world

@@ -30,7 +30,8 @@ class WriteFile {
  public:
   virtual ~WriteFile() = default;  // closes; bytes not synced may be lost
   virtual Status append(std::span<const std::byte> bytes) = 0;
-  virtual Status sync() = 0;  // returns when the bytes survive a power cut
+  // When it returns, the bytes survive a power cut, under the name the file was opened by.
+  virtual Status sync() = 0;
 };
 
 enum class FileKind : unsigned char { regular, directory, other };  // other: pipe, device, socket
@@ -51,13 +52,15 @@ class Files {
 
   virtual Result<FileInfo> info(const std::string& path) = 0;                    // follows links
   virtual Result<std::vector<std::string>> list(const std::string& folder) = 0;  // names, sorted
-  virtual Status make_folders(const std::string& path) = 0;  // and parents; fine if there already
-  // Replaces `to` in one step, then syncs its folder: after it returns the new name survives a
-  // crash.
+  // And parents; fine if there already. They survive a crash.
+  virtual Status make_folders(const std::string& path) = 0;
+  // Of a file. Replaces `to` in one step, then syncs its folder: after it returns the new name
+  // survives a crash.
   virtual Status rename(const std::string& from, const std::string& to) = 0;
-  virtual Status remove(const std::string& path) = 0;  // a file; fine if absent
-  virtual Status remove_tree(
-      const std::string& path) = 0;  // a folder and all in it; fine if absent
+  // A file; fine if absent. A crash soon after may bring it back.
+  virtual Status remove(const std::string& path) = 0;
+  // A folder and all in it, or a file; as remove().
+  virtual Status remove_tree(const std::string& path) = 0;
   virtual Result<std::uint64_t> free_bytes(const std::string& folder) = 0;
 
   bool exists(const std::string& path) { return info(path).has_value(); }

@@ -11,6 +11,8 @@
 
 namespace castor::world {
 
+unsigned available_threads() { return std::max(1U, std::thread::hardware_concurrency()); }
+
 struct Pool::State {
   explicit State(unsigned count) : threads(count) {}
 
@@ -19,6 +21,7 @@ struct Pool::State {
   CondVar work_ready, work_done;
   std::uint64_t generation GUARDED_BY(mutex) = 0;
   unsigned running GUARDED_BY(mutex) = 0;
+  bool busy GUARDED_BY(mutex) = false;  // from the start of run_on_all to its end
   bool stopping GUARDED_BY(mutex) = false;
   const FunctionRef<void(unsigned)>* work GUARDED_BY(mutex) = nullptr;
   std::vector<std::jthread> helpers;
@@ -62,7 +65,8 @@ void Pool::run_on_all(FunctionRef<void(unsigned)> f) {
   if (state_->threads == 1) return f(0);
   {
     const MutexLock lock(state_->mutex);
-    CHECK(state_->running == 0, "the pool is already running something");
+    CHECK(!state_->busy, "the pool is already running something");
+    state_->busy = true;
     state_->work = &f;
     state_->running = state_->threads - 1;
     ++state_->generation;
@@ -71,6 +75,7 @@ void Pool::run_on_all(FunctionRef<void(unsigned)> f) {
   f(0);
   const MutexLock lock(state_->mutex);
   while (state_->running > 0) state_->work_done.wait(state_->mutex);
+  state_->busy = false;
 }
 
 void Pool::run(std::size_t n, std::size_t grain, FunctionRef<void(std::size_t, std::size_t)> f) {

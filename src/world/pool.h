@@ -11,6 +11,9 @@
 
 namespace castor::world {
 
+// Processors this process may use; at least 1.
+unsigned available_threads();
+
 class Pool {
  public:
   explicit Pool(unsigned threads);  // REQUIRES: threads >= 1

@@ -6,6 +6,7 @@
 // Thread: now(), cpu_time() and files() from any; timers and the transport are the loop's.
 #include <functional>
 #include <memory>
+#include <string_view>
 
 #include "core/time.h"
 #include "world/files.h"
@@ -29,6 +30,16 @@ class World {
   virtual Duration cpu_time() = 0;
   virtual Files& files() = 0;
   virtual Timers& timers() = 0;
+  // Makes run_until return soon, the present call or the next one. From any thread, and from a
+  // signal handler.
+  virtual void wake() = 0;
+
+  // Marks a place where something rare but legal may happen: true when it is to happen now, which
+  // is never so outside simulation. `site` is a dotted name, unique in the code.
+  virtual bool buggify(std::string_view /*site*/) { return false; }
+  // Marks a rare path, so that a simulation can assert that it was taken.
+  virtual void mark(std::string_view /*site*/) {}
+
   // Runs due timers, waiting for the next one until `until`; returns when the time has come or when
   // no timer is left. The loop of a process (or of a simulated one) is repeated calls of this.
   virtual void run_until(Instant until) = 0;
