@@ -62,7 +62,7 @@ def configure(preset):
     folder = folder_of(preset)
     if not is_configured(folder):
         say(f"configuring {preset}")
-        run(["cmake", "--fresh", "--preset", preset, "--log-level=WARNING"], env=environment())
+        run(["cmake", "--fresh", "--preset", preset], env=environment(), capture=True)
     return folder
 
 
