@@ -45,7 +45,7 @@ Result<GenerateReport> generate_ratings(world::Pool& pool, const GenerateOptions
                                         RatingsSink sink);
 
 // Writes them to `path`, and those held out to `test_path` ("" when options.test is 0), as
-// format_for(path) says, with decimal ids from 1. On error neither file appears.
+// format_for(path) says, with decimal ids from 1. Files appear at the end, whole, or not at all.
 Result<GenerateReport> generate_ratings(world::Files& files, world::Pool& pool,
                                         const GenerateOptions& options, const std::string& path,
                                         const std::string& test_path);

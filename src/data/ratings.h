@@ -40,17 +40,17 @@ enum class RatingsFormat : unsigned char { tab, comma, semicolon, colons, space,
 std::string_view name_of(RatingsFormat format);
 
 struct ReadOptions {
-  std::vector<std::string> paths;   // read in this order as one data set; "-" is standard input
-  std::string format = "auto";      // or one of the names above
-  std::string header = "auto";      // auto, yes, no: the first line names the columns
-  std::string duplicates = "keep";  // keep, last, mean: see duplicates.h
-  bool no_value = false;            // lines need no rating: every value is 1
-  std::int64_t user_column = 1;     // counted from 1; further columns are ignored
+  std::vector<std::string> paths = {};  // read in this order as one data set; "-" is standard input
+  std::string format = "auto";          // or one of the names above
+  std::string header = "auto";          // auto, yes, no: the first line names the columns
+  std::string duplicates = "keep";      // keep, last, mean: see duplicates.h
+  bool no_value = false;                // lines need no rating: every value is 1
+  std::int64_t user_column = 1;         // counted from 1; further columns are ignored
   std::int64_t item_column = 2;
   std::int64_t value_column = 3;
 
   // Called between batches on the calling thread with stored bytes read and in all (0 = unknown).
-  std::function<void(std::uint64_t read, std::uint64_t total)> progress;
+  std::function<void(std::uint64_t read, std::uint64_t total)> progress = {};
 
   // Sizes of the pieces work is cut into; changing them changes nothing but speed and memory.
   std::size_t chunk_bytes = std::size_t{64} << 10;  // parsed by one thread at a time
@@ -72,10 +72,10 @@ struct FileStats {
 };
 
 struct ReadStats {
-  std::vector<FileStats> files;
-  std::uint64_t duplicates = 0;          // ratings whose (user, item) had occurred before
-  std::uint64_t duplicates_removed = 0;  // by the rule asked for; 0 for "keep"
-  std::vector<std::string> warnings;     // sentences: what looks wrong though it could be read
+  std::vector<FileStats> files = {};
+  std::uint64_t duplicates = 0;            // ratings whose (user, item) had occurred before
+  std::uint64_t duplicates_removed = 0;    // by the rule asked for; 0 for "keep"
+  std::vector<std::string> warnings = {};  // sentences: what looks wrong though it could be read
 };
 
 struct Ratings {

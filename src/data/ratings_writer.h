@@ -31,7 +31,8 @@ class RatingsWriter {
                                     const WriteOptions& options);
 
   // Code::invalid for an id this format cannot hold (one with a newline; one with a separator or
-  // outer spaces where there is no quoting: colons, space).
+  // outer spaces where there is no quoting: all but csv and semicolon), and for a value that is not
+  // finite.
   Status add(std::string_view user, std::string_view item, float value);
   Status add(std::uint32_t user, std::uint32_t item, float value);  // decimal ids
   // Publishes the file. Without it nothing appears under the name.
