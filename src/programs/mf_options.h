@@ -19,9 +19,9 @@ struct MfOptions {
   std::int64_t rank = 32;
   std::int64_t clocks = 20;
   std::string schedule = "rotate";
-  double lambda = 0.05;
+  double lambda = 0.09;
   double rate = 0.1;
-  double decay = 1.0;
+  double decay = 0.95;
   std::string l2 = "degree";
   bool biases = false;
   double lambda_bias = 0.02;

@@ -40,9 +40,7 @@ struct UserBand {
     out.put(squared_error);
   }
   void decode(ByteReader& in) {
-    auto read_rows = in.get_aligned<float>();
-    if (read_rows.size() != rows.size()) return in.fail();
-    rows = std::move(read_rows);
+    rows = in.get_aligned<float>();
     decode_pairs(in, sides, [](float a, float b) { return kernels::MfUserSide{a, b}; });
     decode_pairs(in, biases, [](float a, float b) { return kernels::MfBias{a, b}; });
     clock = in.get<Clock>();
@@ -62,8 +60,8 @@ struct UserBand {
   template <class T, class F>
   static void decode_pairs(ByteReader& in, std::vector<T>& values, F&& make) {
     const auto flat = in.get_array<float>();
-    if (flat.size() != values.size() * 2) return in.fail();
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = make(flat[2 * i], flat[2 * i + 1]);
+    values.clear();
+    for (std::size_t i = 0; i + 1 < flat.size(); i += 2) values.push_back(make(flat[i], flat[i + 1]));
   }
 };
 
@@ -129,9 +127,12 @@ class MfSgd {
     }
   }
 
-  void push(TaskContext& context, const Task& task) {
+  Status push(TaskContext& context, const Task& task) {
     UserBand& band = context.state(users_);
+    TRY(check_band(band, users_of(task.shard)));
     if (std::exchange(band.clock, task.clock) != task.clock) band.squared_error = 0;
+    const kernels::MfBlock block = context.data(layout_).block(task.block);
+    if (block.runs.empty()) return {};  // also a shard without users
     const kernels::MfTables tables = tables_of(context, band, task.block);
     kernels::refresh_norms(tables.item_rows, problem_.rank, tables.item_sides);
     const MfOptions& options = problem_.options;
@@ -142,7 +143,8 @@ class MfSgd {
     parameters.lambda = static_cast<float>(options.lambda) / problem_.scale;
     parameters.lambda_bias = static_cast<float>(options.lambda_bias);
     parameters.mean = options.biases ? mean() : 0;
-    band.squared_error += kernels::mf_sgd(context.data(layout_).block(task.block), tables, parameters);
+    band.squared_error += kernels::mf_sgd(block, tables, parameters);
+    return {};
   }
 
   std::vector<MetricSpec> metrics() {
@@ -200,6 +202,17 @@ class MfSgd {
 
  private:
   enum class Role : std::uint8_t { user, item };
+
+  // State comes from a checkpoint too, and a file can say anything.
+  Status check_band(const UserBand& band, const Band& rows) const {
+    const std::size_t biases = problem_.options.biases ? rows.count : 0;
+    if (band.rows.size() == rows.count * problem_.stride && band.sides.size() == rows.count &&
+        band.biases.size() == biases) {
+      return {};
+    }
+    return error(Code::corrupt, "the shard's {} users do not have the rows of rank {}", rows.count,
+                 problem_.rank);
+  }
 
   Band users_of(ShardId shard) const {
     return band_of(problem_.input.users.count(), problem_.input.shards, shard);
