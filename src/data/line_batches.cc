@@ -9,8 +9,39 @@ namespace castor::data {
 namespace {
 
 constexpr std::size_t first_bytes = std::size_t{16} << 10;  // small files need no large buffer
+constexpr std::size_t head_bytes_max = std::size_t{256} << 10;
 
 }  // namespace
+
+std::size_t LineBatches::read(std::span<char> into) {
+  if (head_given_ < head_.size()) {
+    const std::size_t count = std::min(head_.size() - head_given_, into.size());
+    std::copy_n(head_.begin() + static_cast<std::ptrdiff_t>(head_given_), count, into.begin());
+    head_given_ += count;
+    return count;
+  }
+  if (failure_.has_value()) return 0;
+  auto got = file_->read(std::as_writable_bytes(into));
+  if (got.has_value()) return *got;
+  failure_ = std::move(got).error();
+  return 0;
+}
+
+Result<std::string_view> LineBatches::head() {
+  std::vector<char> head(first_bytes);
+  std::size_t used = 0;
+  for (std::size_t got = 1; got > 0 && used < head_bytes_max; used += got) {
+    if (used == head.size()) head.resize(2 * used);
+    got = read(std::span(head).subspan(used));
+  }
+  if (used == 0 && failure_.has_value()) return *failure_;
+  head.resize(used);
+  head_ = std::move(head);
+  std::string_view text(head_.data(), used);
+  const std::size_t newline = text.rfind('\n');
+  if (used >= head_bytes_max && newline != text.npos) text = text.substr(0, newline + 1);
+  return text;
+}
 
 Status LineBatches::next(Batch& into) {
   std::vector<char>& buffer = into.buffer;
@@ -33,10 +64,14 @@ Status LineBatches::next(Batch& into) {
       buffer.resize(2 * capacity + 1 + readable_beyond);
       continue;
     }
-    TRY_AS(const std::size_t got,
-           file_->read(std::as_writable_bytes(std::span(buffer).subspan(used, capacity - used))));
+    const std::size_t got = read(std::span(buffer).subspan(used, capacity - used));
     used += got;
     at_end_ = got == 0;
+  }
+  if (at_end_ && failure_.has_value()) {  // only whole lines before it, and then the error
+    newline = std::string_view(buffer.data(), used).rfind('\n');
+    if (newline == std::string_view::npos) return *failure_;
+    at_end_ = false;
   }
   std::size_t size = newline == std::string_view::npos ? used : newline + 1;
   carry_ = {buffer.data() + size, used - size};

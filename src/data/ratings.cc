@@ -68,7 +68,7 @@ class Reader {
   };
 
   Status read_file(const std::string& path, FileStats& stats);
-  Status begin(OpenFile& open, FileStats& stats, std::string_view* text);
+  Status begin(OpenFile& open, FileStats& stats, unsigned* turn, std::string_view* text);
   void cut(std::string_view text);
   Status parse_and_read_next(OpenFile& open, Batch& next);
   Status parse_again_as_text(OpenFile& open);
@@ -114,8 +114,9 @@ Status Reader::read_file(const std::string& path, FileStats& stats) {
   InflatedFile& inflated = *file;
   OpenFile open{std::move(file), LineBatches(inflated, options_.batch_bytes)};
   std::string_view text;
-  TRY(begin(open, stats, &text));
-  for (unsigned turn = 0; !text.empty(); turn ^= 1) {
+  unsigned turn = 0;
+  TRY(begin(open, stats, &turn, &text));
+  for (; !text.empty(); turn ^= 1) {
     cut(text);
     Batch& next = batches_[turn ^ 1];
     const Status read = parse_and_read_next(open, next);
@@ -124,23 +125,32 @@ Status Reader::read_file(const std::string& path, FileStats& stats) {
     TRY(read);
     TRY(place(batches_[turn], next.text.empty()));
     text = next.text;
-    if (options_.progress)
+    if (options_.progress) {
       options_.progress(stored_before_ + inflated.stored_bytes(), stored_total_);
+    }
   }
   return finish(open, stats);
 }
 
-// The first batch, and from it the format. `text` is what follows the header.
-Status Reader::begin(OpenFile& open, FileStats& stats, std::string_view* text) {
-  TRY(open.batches.next(batches_[0]));
-  *text = batches_[0].text;
+// The format, and the first batch, which is batches_[*turn]. `text` is what follows the header.
+Status Reader::begin(OpenFile& open, FileStats& stats, unsigned* turn, std::string_view* text) {
   stats.compression = open.file->compression();
-  if (text->empty()) return {};
-  TRY_AS(open.detected, detect_format(*text, options_, stats.name));
+  TRY_AS(const std::string_view head, open.batches.head());
+  if (head.empty()) return {};
+  TRY_AS(open.detected, detect_format(head, options_, stats.name));
   stats.format = open.detected.lines.format;
   stats.header = open.detected.header;
   open.lines = open.detected.skip_lines;
-  text->remove_prefix(open.detected.skip_bytes);
+  std::size_t skip = open.detected.skip_bytes;
+  for (*turn = 1; text->empty();) {
+    *turn ^= 1;
+    TRY(open.batches.next(batches_[*turn]));
+    *text = batches_[*turn].text;
+    if (text->empty()) break;
+    const std::size_t skipped = std::min(skip, text->size());
+    text->remove_prefix(skipped);
+    skip -= skipped;
+  }
   return {};
 }
 

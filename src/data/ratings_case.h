@@ -54,13 +54,17 @@ inline void check_ratings_case(std::span<const std::uint8_t> bytes) {
   options.chunk_bytes = 1 + bytes.size() % 7;
   options.batch_bytes = 4 * options.chunk_bytes;
   const auto pieces = read_ratings(disk.files, pool, options);
-  if (whole.has_value() && pieces.has_value()) {
+  CHECK(whole.has_value() == pieces.has_value());
+  if (whole.has_value()) {
     CHECK(whole->ratings == pieces->ratings);
     CHECK(plain(*whole) == plain(*pieces));
     for (const Rating& rating : whole->ratings) CHECK(std::isfinite(rating.value));
     check_round_trip(disk, pool, *whole);
     const auto known = read_ratings_known(disk.files, pool, options, whole->users, whole->items);
     CHECK(known.has_value() && known->ratings == whole->ratings);
+  } else {
+    CHECK(whole.error().message() == pieces.error().message(), "{}\n{}", whole.error().message(),
+          pieces.error().message());
   }
 }
 
