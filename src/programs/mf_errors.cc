@@ -6,7 +6,8 @@
 namespace castor::programs {
 namespace {
 
-constexpr std::size_t piece = 1u << 16;  // ratings summed at once: fixed, so that sums do not depend on threads
+constexpr std::size_t piece =
+    1u << 16;  // ratings summed at once: fixed, so that sums do not depend on threads
 constexpr std::uint32_t unknown = data::IdMap::npos;
 
 // rating_at(i) gives the i-th rating by index.
@@ -67,7 +68,8 @@ Errors errors_of(const MfFactors& factors, const ShardedRatings& ratings, const 
   });
 }
 
-Errors errors_of(const MfFactors& factors, std::span<const data::Rating> ratings, world::Pool& pool) {
+Errors errors_of(const MfFactors& factors, std::span<const data::Rating> ratings,
+                 world::Pool& pool) {
   return summed(factors, ratings.size(), pool, [&](std::size_t i) -> kernels::MfRating {
     return {ratings[i].user, ratings[i].item, ratings[i].value};
   });

@@ -18,8 +18,8 @@ struct Errors {
   double mae() const { return count == 0 ? 0 : absolute / static_cast<double>(count); }
 };
 
-// What is predicted where the user, the item or both are not in the model (IdMap::npos): the mean, with
-// the bias of the one that is; 0 for an implicit model. By index.
+// What is predicted where the user, the item or both are not in the model (IdMap::npos): the mean,
+// with the bias of the one that is; 0 for an implicit model. By index.
 float predict_unknown(const MfFactors& factors, std::uint32_t user, std::uint32_t item);
 
 // `ratings` by position of `input`, factors by index.
@@ -27,6 +27,7 @@ Errors errors_of(const MfFactors& factors, const ShardedRatings& ratings, const 
                  world::Pool& pool);
 
 // `ratings` by index.
-Errors errors_of(const MfFactors& factors, std::span<const data::Rating> ratings, world::Pool& pool);
+Errors errors_of(const MfFactors& factors, std::span<const data::Rating> ratings,
+                 world::Pool& pool);
 
 }  // namespace castor::programs

@@ -18,8 +18,8 @@ struct PlantedShape {
   std::uint64_t seed = 1;
 };
 
-// Ratings of a planted low-rank matrix with mean about 3; every user and item is rated at least once
-// when density allows.
+// Ratings of a planted low-rank matrix with mean about 3; every user and item is rated at least
+// once when density allows.
 inline std::vector<data::Rating> planted(const PlantedShape& shape) {
   Rng rng({shape.seed, 0, 0, 0});
   std::vector<double> p(shape.users * shape.rank), q(shape.items * shape.rank);
@@ -31,7 +31,8 @@ inline std::vector<data::Rating> planted(const PlantedShape& shape) {
       const bool first = u % shape.items == i || i % shape.users == u;
       if (!first && rng.uniform() > shape.density) continue;
       double value = 3;
-      for (std::uint32_t k = 0; k < shape.rank; ++k) value += p[u * shape.rank + k] * q[i * shape.rank + k];
+      for (std::uint32_t k = 0; k < shape.rank; ++k)
+        value += p[u * shape.rank + k] * q[i * shape.rank + k];
       ratings.push_back({u, i, static_cast<float>(value + shape.noise * rng.normal())});
     }
   }
@@ -41,7 +42,8 @@ inline std::vector<data::Rating> planted(const PlantedShape& shape) {
 inline MfInput input_of(std::vector<data::Rating> train, MfCounts counts, ShardId shards,
                         std::uint64_t seed = 1, std::vector<data::Rating> test = {},
                         std::vector<data::Rating> validation = {}) {
-  return prepare_input(std::move(train), std::move(test), std::move(validation), counts, shards, seed);
+  return prepare_input(std::move(train), std::move(test), std::move(validation), counts, shards,
+                       seed);
 }
 
 }  // namespace castor::programs::testing

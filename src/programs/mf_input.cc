@@ -42,7 +42,8 @@ void summarise(std::span<const data::Rating> ratings, MfInput& input) {
     input.value_least = std::min(input.value_least, rating.value);
     input.value_most = std::max(input.value_most, rating.value);
     const std::uint64_t pair = std::uint64_t{rating.user} << 32 | rating.item;
-    input.fingerprint += mix64(pair ^ (std::uint64_t{std::bit_cast<std::uint32_t>(rating.value)} << 16));
+    input.fingerprint +=
+        mix64(pair ^ (std::uint64_t{std::bit_cast<std::uint32_t>(rating.value)} << 16));
   }
   const auto count = static_cast<double>(ratings.size());
   input.mean = sum / count;
@@ -64,8 +65,8 @@ void ShardedRatings::clear() {
   std::ranges::fill(begin_, std::size_t{0});
 }
 
-ShardedRatings shard_ratings(std::vector<data::Rating> ratings, const Side& users, const Side& items,
-                             ShardId shards) {
+ShardedRatings shard_ratings(std::vector<data::Rating> ratings, const Side& users,
+                             const Side& items, ShardId shards) {
   const std::uint32_t band = std::max<std::uint32_t>(1, (users.count() + shards - 1) / shards);
   auto shard_of = [&](std::uint32_t user) { return user == data::IdMap::npos ? 0 : user / band; };
   ShardedRatings result;

@@ -29,7 +29,8 @@ TEST(BandOf, CutsEverythingOnceWithoutOverlap) {
 // The rating multiset by index survives relabelling and grouping.
 TEST(PrepareInput, KeepsEveryRatingAndPutsItIntoItsUsersShard) {
   for (ShardId shards : {1U, 3U, 8U, 100U}) {
-    std::vector<data::Rating> ratings = testing::planted({.users = 30, .items = 20, .seed = shards});
+    std::vector<data::Rating> ratings =
+        testing::planted({.users = 30, .items = 20, .seed = shards});
     ratings.push_back(ratings.front());  // a pair observed twice
     const auto original = ratings;
     const MfInput input = testing::input_of(ratings, {30, 20}, shards);
@@ -40,12 +41,15 @@ TEST(PrepareInput, KeepsEveryRatingAndPutsItIntoItsUsersShard) {
       for (const kernels::MfRating& rating : input.train.of(shard)) {
         EXPECT_GE(rating.user, band.first);
         EXPECT_LT(rating.user, band.first + band.count);
-        --left[{input.users.index_at[rating.user], input.items.index_at[rating.item], rating.rating}];
+        --left[{input.users.index_at[rating.user], input.items.index_at[rating.item],
+                rating.rating}];
       }
     }
     for (const auto& [key, count] : left) EXPECT_EQ(count, 0);
-    EXPECT_EQ(std::accumulate(input.users.degree.begin(), input.users.degree.end(), 0U), original.size());
-    EXPECT_EQ(std::accumulate(input.items.degree.begin(), input.items.degree.end(), 0U), original.size());
+    EXPECT_EQ(std::accumulate(input.users.degree.begin(), input.users.degree.end(), 0U),
+              original.size());
+    EXPECT_EQ(std::accumulate(input.items.degree.begin(), input.items.degree.end(), 0U),
+              original.size());
   }
 }
 
@@ -78,7 +82,8 @@ TEST(PrepareInput, TestRatingsWithUnknownIdsGoToShardZeroAndStayUnknown) {
   const MfInput input = testing::input_of(testing::planted({}), {60, 40}, 4, 1, test);
   EXPECT_EQ(input.test.size(), 2U);
   std::size_t unknown_users = 0;
-  for (const auto& rating : input.test.of(0)) unknown_users += rating.user == data::IdMap::npos ? 1 : 0;
+  for (const auto& rating : input.test.of(0))
+    unknown_users += rating.user == data::IdMap::npos ? 1 : 0;
   EXPECT_EQ(unknown_users, 1U);
 }
 

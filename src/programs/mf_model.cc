@@ -42,8 +42,8 @@ struct Folder {
 Status check_sum(const Json& sums, std::string_view name, std::uint32_t found) {
   TRY_AS(const std::int64_t expected, sums.integer(name));
   if (expected == found) return {};
-  return error(Code::corrupt, "{} does not belong to model.json: its checksum is {}, not {}", name, found,
-               expected);
+  return error(Code::corrupt, "{} does not belong to model.json: its checksum is {}, not {}", name,
+               found, expected);
 }
 
 Status save_rows(const Folder& folder, std::string_view name, const AlignedVector<float>& rows,
@@ -51,19 +51,22 @@ Status save_rows(const Folder& folder, std::string_view name, const AlignedVecto
   const std::size_t stride = kernels::mf_stride(rank);
   sums.set(std::string(name), checksum(rows.span(), rank, stride));
   return data::write_npy<float>(folder.files, folder.file(name), rows.span(),
-                                {.rows = rows.size() / stride, .cols = rank, .stride = stride}, true);
+                                {.rows = rows.size() / stride, .cols = rank, .stride = stride},
+                                true);
 }
 
 template <class T>
-Status save_values(const Folder& folder, std::string_view name, const std::vector<T>& values, Json& sums) {
+Status save_values(const Folder& folder, std::string_view name, const std::vector<T>& values,
+                   Json& sums) {
   sums.set(std::string(name), checksum(std::span<const T>(values)));
   return data::write_npy<T>(folder.files, folder.file(name), std::span<const T>(values), true);
 }
 
-Result<AlignedVector<float>> load_rows(const Folder& folder, std::string_view name, std::uint32_t count,
-                                       std::uint32_t rank, const Json& sums) {
+Result<AlignedVector<float>> load_rows(const Folder& folder, std::string_view name,
+                                       std::uint32_t count, std::uint32_t rank, const Json& sums) {
   TRY_AS(auto reader, data::NpyReader::open(folder.files, folder.file(name)));
-  if (reader.shape().dimensions != 2 || reader.shape().rows != count || reader.shape().cols != rank) {
+  if (reader.shape().dimensions != 2 || reader.shape().rows != count ||
+      reader.shape().cols != rank) {
     return error(Code::corrupt, "{} is {} x {}, model.json says {} x {}", folder.file(name),
                  reader.shape().rows, reader.shape().cols, count, rank);
   }
@@ -85,7 +88,8 @@ Result<std::vector<kernels::MfBias>> load_biases(const Folder& folder, std::stri
                                                  std::uint32_t count, const Json& sums) {
   TRY_AS(const auto values, load_values<float>(folder, name, sums));
   if (values.size() != count) {
-    return error(Code::corrupt, "{} has {} values, not {}", folder.file(name), values.size(), count);
+    return error(Code::corrupt, "{} has {} values, not {}", folder.file(name), values.size(),
+                 count);
   }
   std::vector<kernels::MfBias> biases;
   for (const float value : values) biases.push_back({value, 1});
@@ -97,9 +101,11 @@ Json document_of(const MfModel& model, std::string_view castor_version, Json sum
   document.set("program", program_name).set("format", format_version).set("castor", castor_version);
   document.set("rank", model.factors.rank).set("users", model.users.size());
   document.set("items", model.items.size()).set("ratings", model.ratings);
-  document.set("biases", !model.factors.user_biases.empty()).set("implicit", model.factors.implicit);
+  document.set("biases", !model.factors.user_biases.empty())
+      .set("implicit", model.factors.implicit);
   document.set("mean", double{model.factors.mean}).set("seen", !model.seen.offsets.empty());
-  document.set("value_least", double{model.value_least}).set("value_most", double{model.value_most});
+  document.set("value_least", double{model.value_least})
+      .set("value_most", double{model.value_most});
   document.set("options", model.options).set("metrics", model.metrics);
   return document.set("checksums", std::move(sums));
 }
@@ -117,11 +123,13 @@ bool flag_of(const Json& document, std::string_view key) {
 
 Status check_seen(const MfModel& model) {
   const SeenPairs& seen = model.seen;
-  bool legal = seen.offsets.size() == std::size_t{model.users.size()} + 1 && seen.offsets.front() == 0 &&
+  bool legal = seen.offsets.size() == std::size_t{model.users.size()} + 1 &&
+               seen.offsets.front() == 0 &&
                seen.offsets.back() == static_cast<std::int64_t>(seen.items.size()) &&
                std::ranges::is_sorted(seen.offsets);
   for (const std::uint32_t item : seen.items) legal = legal && item < model.items.size();
-  if (!legal) return error(Code::corrupt, "seen_offsets.npy and seen_items.npy do not fit the model");
+  if (!legal)
+    return error(Code::corrupt, "seen_offsets.npy and seen_items.npy do not fit the model");
   return {};
 }
 
@@ -219,18 +227,20 @@ std::vector<kernels::MfBias> matched_biases(const std::vector<kernels::MfBias>& 
 
 }  // namespace
 
-Result<MfFactors> factors_for(const MfModel& model, const data::IdMap& users, const data::IdMap& items,
-                              const MfOptions& options) {
+Result<MfFactors> factors_for(const MfModel& model, const data::IdMap& users,
+                              const data::IdMap& items, const MfOptions& options) {
   const MfFactors& from = model.factors;
   if (from.rank != options.rank) {
-    return error(Code::invalid, "the model to start from has rank {}, not {}", from.rank, options.rank);
+    return error(Code::invalid, "the model to start from has rank {}, not {}", from.rank,
+                 options.rank);
   }
   if (from.user_biases.empty() == options.biases) {
     return error(Code::invalid, "the model to start from has {}biases: {} --biases",
                  from.user_biases.empty() ? "no " : "", options.biases ? "leave out" : "add");
   }
   if (from.implicit != options.implicit) {
-    return error(Code::invalid, "the model to start from is {}implicit", from.implicit ? "" : "not ");
+    return error(Code::invalid, "the model to start from is {}implicit",
+                 from.implicit ? "" : "not ");
   }
   const std::size_t stride = kernels::mf_stride(from.rank);
   MfFactors result;
@@ -278,7 +288,8 @@ Status save_model(world::Files& files, const std::string& path, const MfModel& m
   }
   // Without its model.json the folder is no model while the parts are exchanged.
   TRY(files.remove(world::joined_path(path, "model.json")));
-  for (const char* optional : {"user_bias.npy", "item_bias.npy", "seen_offsets.npy", "seen_items.npy"}) {
+  for (const char* optional :
+       {"user_bias.npy", "item_bias.npy", "seen_offsets.npy", "seen_items.npy"}) {
     TRY(files.remove(world::joined_path(path, optional)));
   }
   TRY_AS(const auto names, files.list(beside));
@@ -286,7 +297,8 @@ Status save_model(world::Files& files, const std::string& path, const MfModel& m
     if (name == "model.json") continue;
     TRY(files.rename(world::joined_path(beside, name), world::joined_path(path, name)));
   }
-  TRY(files.rename(world::joined_path(beside, "model.json"), world::joined_path(path, "model.json")));
+  TRY(files.rename(world::joined_path(beside, "model.json"),
+                   world::joined_path(path, "model.json")));
   return files.remove_tree(beside);
 }
 
@@ -300,8 +312,9 @@ Result<Json> load_model_json(world::Files& files, const std::string& path) {
   TRY_AS(const std::string program, document.string("program"));
   TRY_AS(const std::int64_t format, document.integer("format"));
   if (program != program_name || format != format_version) {
-    return error(Code::unsupported, "{}: a model of program '{}', format {}; this command reads '{}' {}",
-                 name, printable(program), format, program_name, format_version);
+    return error(Code::unsupported,
+                 "{}: a model of program '{}', format {}; this command reads '{}' {}", name,
+                 printable(program), format, program_name, format_version);
   }
   return document;
 }

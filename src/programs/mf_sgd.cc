@@ -1,7 +1,8 @@
-// Matrix factorisation by stochastic gradient descent on strata: user rows live with their shard, item
-// rows are leased block by block, so no two tasks that run at once share a row (Gemulla et al., "Large-scale
-// matrix factorization with distributed stochastic gradient descent", KDD 2011). Step and update:
-// kernels/mf_sgd.h. Ratings are divided by their standard deviation while training.
+// Matrix factorisation by stochastic gradient descent on strata: user rows live with their shard,
+// item rows are leased block by block, so no two tasks that run at once share a row (Gemulla et
+// al., "Large-scale matrix factorization with distributed stochastic gradient descent", KDD 2011).
+// Step and update: kernels/mf_sgd.h. Ratings are divided by their standard deviation while
+// training.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -21,7 +22,7 @@ struct Problem {
   std::uint32_t rank, blocks, block_rows;
   std::size_t stride;
   float scale;  // of ratings and biases: deviation; factors carry its square root
-  bool is_plain() const { return options.l2 == "plain"; }
+  bool is_plain() const { return !options.pays_by_degree(); }
 };
 
 // The part of the model that lives with a shard of users.
@@ -34,7 +35,8 @@ struct UserBand {
 
   void encode(ByteWriter& out) const {
     out.put_array(rows.span());
-    encode_pairs(out, sides, [](const kernels::MfUserSide& s) { return std::pair(s.sum_slow, s.sum_fast); });
+    encode_pairs(out, sides,
+                 [](const kernels::MfUserSide& s) { return std::pair(s.sum_slow, s.sum_fast); });
     encode_pairs(out, biases, [](const kernels::MfBias& b) { return std::pair(b.value, b.sum); });
     out.put(clock);
     out.put(squared_error);
@@ -61,14 +63,16 @@ struct UserBand {
   static void decode_pairs(ByteReader& in, std::vector<T>& values, F&& make) {
     const auto flat = in.get_array<float>();
     values.clear();
-    for (std::size_t i = 0; i + 1 < flat.size(); i += 2) values.push_back(make(flat[i], flat[i + 1]));
+    for (std::size_t i = 0; i + 1 < flat.size(); i += 2)
+      values.push_back(make(flat[i], flat[i + 1]));
   }
 };
 
 // Ratings of a shard that only measure the model, grouped by item block; users and items local.
 struct Probe {
   std::vector<std::vector<kernels::MfRating>> blocks;
-  std::vector<kernels::MfRating> unknown;  // user or item not in the training set (npos); by position
+  std::vector<kernels::MfRating>
+      unknown;  // user or item not in the training set (npos); by position
 };
 
 class MfSgd {
@@ -76,28 +80,33 @@ class MfSgd {
   MfSgd(const Problem& problem, Job& job) : problem_(problem) {
     const auto wide = static_cast<std::uint32_t>(problem.stride);
     const auto leased = [&](std::string name, std::uint32_t width) {
-      return TableSpec{.name = std::move(name), .rows = problem.input.items.count(), .width = width,
-                       .sharing = Sharing::leased, .blocks = problem.blocks};
+      return TableSpec{.name = std::move(name),
+                       .rows = problem.input.items.count(),
+                       .width = width,
+                       .sharing = Sharing::leased,
+                       .blocks = problem.blocks};
     };
-    items_ = job.table<Dense<float>>(leased("items", wide), [this](RowId row, std::span<float> out, Rng& rng) {
-      start_item(row, out, rng);
-    });
-    item_sides_ = job.table<Dense<float>>(leased("item_sides", 4), [](RowId, std::span<float> out, Rng&) {
-      out[0] = out[2] = 1;  // the sums start at 1; the norms are set at every visit
-    });
+    items_ = job.table<Dense<float>>(
+        leased("items", wide),
+        [this](RowId row, std::span<float> out, Rng& rng) { start_item(row, out, rng); });
+    item_sides_ =
+        job.table<Dense<float>>(leased("item_sides", 4), [](RowId, std::span<float> out, Rng&) {
+          out[0] = out[2] = 1;  // the sums start at 1; the norms are set at every visit
+        });
     if (problem.options.biases) {
-      item_biases_ = job.table<Dense<float>>(leased("item_biases", 2),
-                                             [this](RowId row, std::span<float> out, Rng&) {
-        out[0] = start_bias(Role::item, static_cast<std::uint32_t>(row));
-        out[1] = 1;
-      });
+      item_biases_ = job.table<Dense<float>>(
+          leased("item_biases", 2), [this](RowId row, std::span<float> out, Rng&) {
+            out[0] = start_bias(Role::item, static_cast<std::uint32_t>(row));
+            out[1] = 1;
+          });
     }
     users_ = job.state<UserBand>("users");
-    layout_ = job.data<kernels::MfLayout>("ratings", [this](ShardId shard) { return layout_of(shard); });
-    test_ = job.data<Probe>("test", [this](ShardId shard) { return probe_of(problem_.input.test, shard); });
-    validation_ = job.data<Probe>("validation", [this](ShardId shard) {
-      return probe_of(problem_.input.validation, shard);
-    });
+    layout_ =
+        job.data<kernels::MfLayout>("ratings", [this](ShardId shard) { return layout_of(shard); });
+    test_ = job.data<Probe>("test",
+                            [this](ShardId shard) { return probe_of(problem_.input.test, shard); });
+    validation_ = job.data<Probe>(
+        "validation", [this](ShardId shard) { return probe_of(problem_.input.validation, shard); });
     item_inverse_degrees_ = inverse_degrees(problem.input.items);
     user_inverse_degrees_ = inverse_degrees(problem.input.users);
   }
@@ -138,8 +147,8 @@ class MfSgd {
     const MfOptions& options = problem_.options;
     kernels::MfParameters parameters;
     parameters.rank = problem_.rank;
-    parameters.rate = static_cast<float>(options.rate *
-                                         std::pow(options.decay, static_cast<double>(task.clock)));
+    parameters.rate =
+        static_cast<float>(options.rate * std::pow(options.decay, static_cast<double>(task.clock)));
     parameters.lambda = static_cast<float>(options.lambda) / problem_.scale;
     parameters.lambda_bias = static_cast<float>(options.lambda_bias);
     parameters.mean = options.biases ? mean() : 0;
@@ -192,7 +201,8 @@ class MfSgd {
         const std::uint32_t index = users.index_at[rows.first + i];
         scaled_copy(band.rows.span().subspan(i * problem_.stride, problem_.stride),
                     result.user_rows.span().subspan(index * problem_.stride, problem_.stride));
-        if (!band.biases.empty()) result.user_biases[index] = {band.biases[i].value * problem_.scale, 1};
+        if (!band.biases.empty())
+          result.user_biases[index] = {band.biases[i].value * problem_.scale, 1};
       }
       if (std::exchange(items_done, true)) return;
       for (BlockId block = 0; block < items_.blocks(); ++block) copy_items(context, block, result);
@@ -232,7 +242,8 @@ class MfSgd {
     return role == Role::user ? problem_.input.users : problem_.input.items;
   }
 
-  // A row before the first clock: zero when never trained, the given one for a warm start, else drawn.
+  // A row before the first clock: zero when never trained, the given one for a warm start, else
+  // drawn.
   void start(Role role, std::uint32_t position, std::span<float> row, Rng& rng) const {
     std::vector<float> uniforms(problem_.rank);
     for (float& value : uniforms) value = rng.uniform_float();
@@ -241,7 +252,8 @@ class MfSgd {
       const std::uint32_t index = side(role).index_at[position];
       const AlignedVector<float>& rows =
           role == Role::user ? problem_.start->user_rows : problem_.start->item_rows;
-      const std::span<const float> given = rows.span().subspan(index * problem_.stride, problem_.stride);
+      const std::span<const float> given =
+          rows.span().subspan(index * problem_.stride, problem_.stride);
       if (std::ranges::any_of(given, [](float value) { return value != 0; })) {
         const float factor = 1 / std::sqrt(problem_.scale);
         for (std::size_t k = 0; k < row.size(); ++k) row[k] = given[k] * factor;
@@ -259,7 +271,8 @@ class MfSgd {
   }
   float start_bias(Role role, std::uint32_t position) const {
     if (problem_.start == nullptr) return 0;
-    const auto& biases = role == Role::user ? problem_.start->user_biases : problem_.start->item_biases;
+    const auto& biases =
+        role == Role::user ? problem_.start->user_biases : problem_.start->item_biases;
     return biases.empty() ? 0 : biases[side(role).index_at[position]].value / problem_.scale;
   }
 
@@ -293,9 +306,9 @@ class MfSgd {
         continue;
       }
       const BlockId block = items_.block_of(rating.item);
-      probe.blocks[block].push_back({rating.user - rows.first,
-                                     rating.item - static_cast<std::uint32_t>(items_.range(block).first),
-                                     rating.rating});
+      probe.blocks[block].push_back(
+          {rating.user - rows.first,
+           rating.item - static_cast<std::uint32_t>(items_.range(block).first), rating.rating});
     }
     return probe;
   }
@@ -317,7 +330,8 @@ class MfSgd {
           reinterpret_cast<kernels::MfBias*>(context.lease(item_biases_, block).data()), count};
     }
     if (problem_.is_plain()) {
-      tables.user_inverse_degrees = std::span(user_inverse_degrees_).subspan(rows.first, rows.count);
+      tables.user_inverse_degrees =
+          std::span(user_inverse_degrees_).subspan(rows.first, rows.count);
       tables.item_inverse_degrees = std::span(item_inverse_degrees_).subspan(first, count);
     }
     return tables;
@@ -334,7 +348,8 @@ class MfSgd {
     if (problem_.options.biases) {
       model.user_biases = band.biases;
       model.item_biases = {
-          reinterpret_cast<const kernels::MfBias*>(context.read(item_biases_, block).data()), count};
+          reinterpret_cast<const kernels::MfBias*>(context.read(item_biases_, block).data()),
+          count};
       model.shift = static_cast<float>(problem_.input.mean);
     } else {
       model.absent = mean();
@@ -412,7 +427,8 @@ class MfSgd {
     const auto view = context.read(items_, block);
     for (RowId row = view.first(); row < view.first() + view.rows(); ++row) {
       const std::uint32_t index = problem_.input.items.index_at[row];
-      scaled_copy(view[row], result.item_rows.span().subspan(index * problem_.stride, problem_.stride));
+      scaled_copy(view[row],
+                  result.item_rows.span().subspan(index * problem_.stride, problem_.stride));
       if (!problem_.options.biases) continue;
       result.item_biases[index] = {context.read(item_biases_, block)[row][0] * problem_.scale, 1};
     }
@@ -426,24 +442,17 @@ class MfSgd {
   std::vector<float> user_inverse_degrees_, item_inverse_degrees_;
 };
 
-std::uint32_t blocks_for(const MfInput& input, const MfOptions& options) {
-  const std::uint32_t items = input.items.count();
-  const std::uint32_t least =
-      (items + kernels::mf_block_rows_max - 1) / kernels::mf_block_rows_max;
-  std::uint32_t wanted = static_cast<std::uint32_t>(options.blocks);
-  if (wanted == 0) wanted = 8;
-  return std::min(items, std::max(wanted, least));
-}
-
 }  // namespace
 
 Result<MfFit> fit_sgd(const MfInput& input, const MfOptions& options, const MfSetting& setting) {
-  Problem problem{input, options, setting.start, static_cast<std::uint32_t>(options.rank), 0, 0, 0, 1};
-  problem.blocks = blocks_for(input, options);
+  Problem problem{input, options, setting.start, static_cast<std::uint32_t>(options.rank), 0, 0,
+                  0,     1};
+  problem.blocks = blocks_for(options, input.items.count());
   problem.stride = kernels::mf_stride(problem.rank);
   problem.scale = static_cast<float>(input.deviation);
   TRY_AS(Job job, Job::open(setting.world, setting.log,
-                            {.shards = input.shards, .threads = setting.threads,
+                            {.shards = input.shards,
+                             .threads = setting.threads,
                              .seed = static_cast<std::uint64_t>(options.seed)}));
   MfSgd program(problem, job);
   RunOptions run = setting.run;

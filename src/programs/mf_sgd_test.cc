@@ -92,8 +92,9 @@ TEST(MfSgd, TheSeedChangesTheModelAndTheSameSeedDoesNot) {
   EXPECT_FALSE(same_bits(a->factors.user_rows, c->factors.user_rows));
 }
 
-// The reported penalty and error are those of the definition in mf_options.h, by brute force. The error
-// is the one seen during the pass, so a step of almost nothing makes it that of the final model.
+// The reported penalty and error are those of the definition in mf_options.h, by brute force. The
+// error is the one seen during the pass, so a step of almost nothing makes it that of the final
+// model.
 TEST(MfSgd, TheObjectiveIsThatOfTheDefinition) {
   const MfInput input = testing::input_of(testing::planted({.noise = 0.3}), {60, 40}, 4);
   for (const char* l2 : {"degree", "plain"}) {
@@ -138,7 +139,8 @@ TEST(MfSgd, ResumingAtAnyClockGivesTheSameBitsAsNeverStopping) {
   const auto whole = fitted(input, options);
   ASSERT_TRUE(whole.has_value());
   for (Clock stop_at = 1; stop_at < 6; ++stop_at) {
-    const std::string folder = ::testing::TempDir() + "/castor-mf-resume-" + std::to_string(stop_at);
+    const std::string folder =
+        ::testing::TempDir() + "/castor-mf-resume-" + std::to_string(stop_at);
     ASSERT_TRUE(files->remove_tree(folder).has_value());
     std::atomic<bool> stop = false;
     Options part = options;
@@ -178,7 +180,8 @@ TEST(MfSgd, ACheckpointOfOtherOptionsIsRefusedByName) {
   const auto resumed = fitted(input, options);
   ASSERT_FALSE(resumed.has_value());
   EXPECT_EQ(resumed.error().code(), Code::invalid);
-  EXPECT_NE(resumed.error().message().find("lambda"), std::string::npos) << resumed.error().message();
+  EXPECT_NE(resumed.error().message().find("lambda"), std::string::npos)
+      << resumed.error().message();
   ASSERT_TRUE(files->remove_tree(folder).has_value());
 }
 
@@ -222,12 +225,12 @@ TEST(MfSgd, OddShapesTrainWithoutFault) {
     MfCounts counts;
   };
   const std::vector<Shape> shapes = {
-      {{{0, 0, 3}}, {1, 1}},                                      // one rating
-      {{{0, 0, 3}, {0, 1, 4}, {0, 2, 5}}, {1, 3}},                // one user
-      {{{0, 0, 3}, {1, 0, 4}, {2, 0, 5}}, {3, 1}},                // one item
-      {{{0, 0, 3}, {0, 0, 4}, {0, 0, 5}, {0, 0, 5}}, {1, 1}},     // one pair, often
-      {{{0, 0, 0}, {1, 1, 0}}, {2, 2}},                           // nothing but zero
-      {{{0, 0, -3}, {1, 1, -5}}, {2, 2}},                         // a negative mean
+      {{{0, 0, 3}}, {1, 1}},                                   // one rating
+      {{{0, 0, 3}, {0, 1, 4}, {0, 2, 5}}, {1, 3}},             // one user
+      {{{0, 0, 3}, {1, 0, 4}, {2, 0, 5}}, {3, 1}},             // one item
+      {{{0, 0, 3}, {0, 0, 4}, {0, 0, 5}, {0, 0, 5}}, {1, 1}},  // one pair, often
+      {{{0, 0, 0}, {1, 1, 0}}, {2, 2}},                        // nothing but zero
+      {{{0, 0, -3}, {1, 1, -5}}, {2, 2}},                      // a negative mean
   };
   for (const Shape& shape : shapes) {
     for (const bool biases : {false, true}) {

@@ -1,5 +1,7 @@
 #include "programs/mf_solver.h"
 
+#include <algorithm>
+
 #include "kernels/mf_sgd.h"
 
 namespace castor::programs {
@@ -27,6 +29,14 @@ ShardId shards_for(const MfOptions& options, std::uint64_t ratings) {
   if (options.shards > 0) return static_cast<ShardId>(options.shards);
   // Long enough tasks to make handing on cheap, enough of them for a few threads (bench/mf.py).
   return ratings < 1'000'000 ? 8 : 16;
+}
+
+BlockId blocks_for(const MfOptions& options, std::uint32_t items) {
+  constexpr std::uint32_t wanted = 8;  // item bands of 20 M ratings fit the second-level cache
+  const std::uint32_t least = (items + kernels::mf_block_rows_max - 1) / kernels::mf_block_rows_max;
+  const std::uint32_t asked =
+      options.blocks > 0 ? static_cast<std::uint32_t>(options.blocks) : wanted;
+  return std::min(items, std::max(asked, least));
 }
 
 Json identity_of(const MfInput& input, const MfOptions& options, const MfFactors* start) {

@@ -12,9 +12,9 @@ namespace castor::programs {
 // Factors of all users and items by index (not position), in units of the ratings as given.
 struct MfFactors {
   std::uint32_t rank = 0;
-  AlignedVector<float> user_rows, item_rows;  // rows of kernels::mf_stride(rank) floats
+  AlignedVector<float> user_rows, item_rows;              // rows of kernels::mf_stride(rank) floats
   std::vector<kernels::MfBias> user_biases, item_biases;  // both empty without biases
-  float mean = 0;         // of the training values
+  float mean = 0;                                         // of the training values
   bool implicit = false;  // predictions are preferences from 0 to 1, not ratings
 
   // prediction(u, i): p.q with the mean rating where either row was never trained; with biases
@@ -33,8 +33,8 @@ struct MfSetting {
 };
 
 struct MfFit {
-  Report report;  // curve by pass; metrics: objective, train_rmse, then test_rmse and validation_rmse
-                  // when there are such ratings
+  Report report;  // curve by pass; metrics: objective, train_rmse, then test_rmse and
+                  // validation_rmse when there are such ratings
   MfFactors factors;
 };
 
@@ -47,6 +47,9 @@ Result<MfFit> fit(const MfInput& input, const MfOptions& options, const MfSettin
 
 // options.shards, or a number that depends on the ratings alone.
 ShardId shards_for(const MfOptions& options, std::uint64_t ratings);
+
+// options.blocks, or a number that depends on the items alone; never more than there are items.
+BlockId blocks_for(const MfOptions& options, std::uint32_t items);
 
 // What a checkpoint of this problem must have been taken with.
 Json identity_of(const MfInput& input, const MfOptions& options, const MfFactors* start);

@@ -33,10 +33,11 @@ std::vector<std::string> metric_names(const MfInput& input, const MfOptions& opt
 // One training from beginning to end.
 class Training {
  public:
-  Training(world::World& world, const Log& log, const MfTrainOptions& options, const MfTrainCalls& calls)
+  Training(world::World& world, const Log& log, const MfTrainOptions& options,
+           const MfTrainCalls& calls)
       : world_(world), log_(log), options_(options), calls_(calls) {
-    threads_ = options.threads > 0 ? static_cast<unsigned>(options.threads)
-                                   : world::available_threads();
+    threads_ =
+        options.threads > 0 ? static_cast<unsigned>(options.threads) : world::available_threads();
   }
 
   Result<Json> run();
@@ -48,13 +49,16 @@ class Training {
   Result<data::KnownRatings> read_known(world::Pool& pool, const std::vector<std::string>& paths,
                                         const data::Ratings& train);
   void tell_read(const Loaded& loaded) const;
+  void tell_start() const;
   void tell_clock(const MetricPoint& point);
   RunOptions run_options();
   Result<Json> finish(MfFit fit);
   Json done_event(const MfModel& model, const Report& report) const;
   std::optional<double> last_of(std::string_view metric) const;
   std::string checkpoints() const { return world::joined_path(options_.out, "checkpoints"); }
-  bool is_stop_requested() const { return calls_.stop_requested != nullptr && calls_.stop_requested->load(); }
+  bool is_stop_requested() const {
+    return calls_.stop_requested != nullptr && calls_.stop_requested->load();
+  }
   void tell(const Json& event) const {
     if (calls_.on_event) calls_.on_event(event);
   }
@@ -73,10 +77,12 @@ class Training {
 
 Status Training::check_options() const {
   TRY(check(options_.model));
-  if (options_.data.empty()) return error(Code::invalid, "data is missing: which ratings to train on");
+  if (options_.data.empty())
+    return error(Code::invalid, "data is missing: which ratings to train on");
   if (options_.out.empty()) return error(Code::invalid, "out is missing: the folder for the model");
   if (options_.resume && !options_.warm_start.empty()) {
-    return error(Code::invalid, "resume continues a run and warm_start begins one: give one of them");
+    return error(Code::invalid,
+                 "resume continues a run and warm_start begins one: give one of them");
   }
   return {};
 }
@@ -91,15 +97,17 @@ Status Training::prepare_folder() const {
   TRY_AS(const auto found, job::list_checkpoints(world_.files(), checkpoints()));
   if (options_.overwrite) return world_.files().remove_tree(checkpoints());
   if (!found.empty() && !options_.resume) {
-    return error(Code::exists,
-                 "'{}' holds an unfinished run, checkpointed at clock {}: add --resume to continue it, or "
-                 "--overwrite to begin anew",
-                 options_.out, found.front().clock);
+    return error(
+        Code::exists,
+        "'{}' holds an unfinished run, checkpointed at clock {}: add --resume to continue it, or "
+        "--overwrite to begin anew",
+        options_.out, found.front().clock);
   }
   return {};
 }
 
-Result<data::KnownRatings> Training::read_known(world::Pool& pool, const std::vector<std::string>& paths,
+Result<data::KnownRatings> Training::read_known(world::Pool& pool,
+                                                const std::vector<std::string>& paths,
                                                 const data::Ratings& train) {
   if (paths.empty()) return data::KnownRatings{};
   data::ReadOptions read = options_.read;
@@ -143,6 +151,27 @@ void Training::tell_read(const Loaded& loaded) const {
   tell(event.set("warnings", std::move(warnings)));
 }
 
+void Training::tell_start() const {
+  Json warnings{Json::Array{}};
+  std::uint32_t parts = input_.shards;
+  Json event;
+  event.set("event", "start").set("solver", options_.model.solver);
+  event.set("rank", options_.model.rank).set("shards", input_.shards);
+  if (options_.model.solver == "sgd") {
+    const BlockId blocks = blocks_for(options_.model, items_.size());
+    parts = std::min(parts, blocks);
+    event.set("blocks", blocks);
+  }
+  if (threads_ > parts) {
+    warnings.push(
+        text("only {} of {} threads can work at once: raise --shards{} (it changes the "
+             "model within its noise)",
+             parts, threads_, options_.model.solver == "sgd" ? " and --blocks" : ""));
+  }
+  event.set("threads", std::uint32_t{threads_}).set("prepare_seconds", prepare_seconds_);
+  tell(event.set("warnings", std::move(warnings)));
+}
+
 RunOptions Training::run_options() {
   RunOptions run;
   run.metric_every = 0;
@@ -166,10 +195,12 @@ void Training::tell_clock(const MetricPoint& point) {
   Json event;
   event.set("event", "clock").set("clock", static_cast<std::int64_t>(done));
   event.set("clocks", options_.model.clocks);
-  for (std::size_t i = 0; i < point.values.size(); ++i) event.set(metric_names_[i], point.values[i]);
+  for (std::size_t i = 0; i < point.values.size(); ++i)
+    event.set(metric_names_[i], point.values[i]);
   event.set("seconds", point.seconds).set("cpu_seconds", point.cpu_seconds);
   if (done > 0 && point.seconds > 0) {
-    event.set("ratings_per_second", done * static_cast<double>(input_.train.size()) / point.seconds);
+    event.set("ratings_per_second",
+              done * static_cast<double>(input_.train.size()) / point.seconds);
     event.set("seconds_left", point.seconds / done * (all - done));
   }
   tell(event);
@@ -199,8 +230,8 @@ Result<Json> Training::run() {
   items_ = std::move(loaded.train.items);
   const ShardId shards = shards_for(options_.model, loaded.train.ratings.size());
   input_ = prepare_input(std::move(loaded.train.ratings), std::move(loaded.test.ratings),
-                         std::move(loaded.validation.ratings), {users_.size(), items_.size()}, shards,
-                         static_cast<std::uint64_t>(options_.model.seed));
+                         std::move(loaded.validation.ratings), {users_.size(), items_.size()},
+                         shards, static_cast<std::uint64_t>(options_.model.seed));
   std::optional<MfFactors> start_factors;
   if (start) {
     TRY_AS(start_factors, factors_for(*start, users_, items_, options_.model));
@@ -208,9 +239,7 @@ Result<Json> Training::run() {
   }
   metric_names_ = metric_names(input_, options_.model);
   prepare_seconds_ = (world_.now() - began).seconds();
-  tell(Json(Json::Object{}).set("event", "start").set("solver", options_.model.solver)
-           .set("rank", options_.model.rank).set("shards", shards)
-           .set("threads", std::uint32_t{threads_}).set("prepare_seconds", prepare_seconds_));
+  tell_start();
   const MfSetting setting{world_, log_, threads_, run_options(),
                           start_factors ? &*start_factors : nullptr};
   TRY_AS(MfFit fitted, fit(input_, options_.model, setting));
@@ -220,7 +249,9 @@ Result<Json> Training::run() {
 Result<Json> Training::finish(MfFit fitted) {
   const Report& report = fitted.report;
   if (report.reason == StopReason::requested) {
-    return Json(Json::Object{}).set("event", "stopped").set("clock", report.clock)
+    return Json(Json::Object{})
+        .set("event", "stopped")
+        .set("clock", report.clock)
         .set("checkpoint", report.checkpoint);
   }
   if (!last_point_ && !report.curve.empty()) last_point_ = report.curve.back();
@@ -278,30 +309,54 @@ Json Training::done_event(const MfModel& model, const Report& report) const {
 std::vector<Field> fields(MfTrainOptions& o) {
   constexpr double threads_max = 1024, seconds_max = 1e9, counts_max = 1e9;
   std::vector<Field> all = {
-      {.name = "data", .target = &o.data,
+      {.name = "data",
+       .target = &o.data,
        .help = "ratings to train on: text, Matrix Market, gzip or zstd; '-' is standard input",
        .required = true},
-      {.name = "test", .target = &o.test, .help = "ratings to report the error on, never trained on"},
-      {.name = "validation", .target = &o.validation,
-       .help = "ratings that end the training when their error stops falling; the best model is kept"},
-      {.name = "out", .target = &o.out, .help = "folder for the model and checkpoints", .required = true},
+      {.name = "test",
+       .target = &o.test,
+       .help = "ratings to report the error on, never trained on"},
+      {.name = "validation",
+       .target = &o.validation,
+       .help =
+           "ratings that end the training when their error stops falling; the best model is kept"},
+      {.name = "out",
+       .target = &o.out,
+       .help = "folder for the model and checkpoints",
+       .required = true},
       {.name = "warm_start", .target = &o.warm_start, .help = "model folder to begin from"},
-      {.name = "threads", .target = &o.threads, .help = "0 = as many as there are processors",
-       .minimum = 0, .maximum = threads_max},
-      {.name = "checkpoint_every", .target = &o.checkpoint_every,
-       .help = "time between checkpoints; 0 = only when stopped", .minimum = 0, .maximum = seconds_max,
+      {.name = "threads",
+       .target = &o.threads,
+       .help = "0 = as many as there are processors",
+       .minimum = 0,
+       .maximum = threads_max},
+      {.name = "checkpoint_every",
+       .target = &o.checkpoint_every,
+       .help = "time between checkpoints; 0 = only when stopped",
+       .minimum = 0,
+       .maximum = seconds_max,
        .unit = "seconds"},
-      {.name = "resume", .target = &o.resume,
+      {.name = "resume",
+       .target = &o.resume,
        .help = "continue from the newest checkpoint in the folder, if there is one"},
-      {.name = "overwrite", .target = &o.overwrite, .help = "discard an unfinished run in the folder"},
-      {.name = "patience", .target = &o.patience,
+      {.name = "overwrite",
+       .target = &o.overwrite,
+       .help = "discard an unfinished run in the folder"},
+      {.name = "patience",
+       .target = &o.patience,
        .help = "validation: clocks without improvement before stopping; 0 = never stop early",
-       .minimum = 0, .maximum = counts_max},
-      {.name = "tolerance", .target = &o.tolerance,
-       .help = "stop when the objective (or the validation error) improves relatively by less; 0 = never",
-       .minimum = 0, .maximum = 1},
-      {.name = "no_seen", .target = &o.no_seen,
-       .help = "do not keep the training pairs in the model: recommend can then not leave them out"},
+       .minimum = 0,
+       .maximum = counts_max},
+      {.name = "tolerance",
+       .target = &o.tolerance,
+       .help = "stop when the objective (or the validation error) improves relatively by less; 0 = "
+               "never",
+       .minimum = 0,
+       .maximum = 1},
+      {.name = "no_seen",
+       .target = &o.no_seen,
+       .help =
+           "do not keep the training pairs in the model: recommend can then not leave them out"},
   };
   for (Field& field : fields(o.model)) all.push_back(std::move(field));
   for (Field& field : data::fields(o.read)) all.push_back(std::move(field));

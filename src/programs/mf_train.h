@@ -1,14 +1,17 @@
 #pragma once
-// `castor train mf` from ratings to a model folder: read, prepare, fit, save. Speaks in events, which the
-// command line prints as they are (--json) or in words:
-//   {"event":"read", "ratings":…, "users":…, "items":…, "seconds":…, "duplicates":…, "warnings":[…]}
-//   {"event":"start", "solver":…, "rank":…, "shards":…, "threads":…, "prepare_seconds":…}
-//   {"event":"clock", "clock":…, "clocks":…, "objective":…, "train_rmse":…, "test_rmse":…,
-//    "validation_rmse":…, "seconds":…, "ratings_per_second":…, "seconds_left":…}
-//   {"event":"done", "clock":…, "reason":…, "train_rmse":…, "test_rmse":…, "seconds":…,
-//    "ratings_per_second":…, "cpu_seconds":…, "read_seconds":…, "prepare_seconds":…, "model":"DIR"}
-// "seconds" is wall time and "cpu_seconds" CPU time of training alone, without reading and metrics; a clock
-// here is one pass over the ratings. Values that do not exist (no test file) are left out.
+// `castor train mf` from ratings to a model folder: read, prepare, fit, save. Speaks in events,
+// which the command line prints as they are (--json) or in words:
+//   {"event":"read", "ratings":..., "users":..., "items":..., "seconds":..., "duplicates":...,
+//   "warnings":[...]}
+//   {"event":"start", "solver":..., "rank":..., "shards":..., "threads":..., "prepare_seconds":...}
+//   {"event":"clock", "clock":..., "clocks":..., "objective":..., "train_rmse":...,
+//   "test_rmse":...,
+//    "validation_rmse":..., "seconds":..., "ratings_per_second":..., "seconds_left":...}
+//   {"event":"done", "clock":..., "reason":..., "train_rmse":..., "test_rmse":..., "seconds":...,
+//    "ratings_per_second":..., "cpu_seconds":..., "read_seconds":..., "prepare_seconds":...,
+//    "model":"DIR"}
+// "seconds" is wall time and "cpu_seconds" CPU time of training alone, without reading and metrics;
+// a clock here is one pass over the ratings. Values that do not exist (no test file) are left out.
 //
 // Thread: one.
 #include <atomic>
@@ -20,8 +23,8 @@
 #include "core/json.h"
 #include "core/log.h"
 #include "data/ratings.h"
+#include "job/job.h"
 #include "programs/mf_options.h"
-#include "world/world.h"
 
 namespace castor::programs {
 
@@ -52,7 +55,8 @@ struct MfTrainCalls {
   std::string_view castor_version = "0";
 };
 
-// The "done" event; after a requested stop {"event":"stopped", "clock":…, "checkpoint":PATH or ""}.
+// The "done" event; after a requested stop {"event":"stopped", "clock":..., "checkpoint":PATH or
+// ""}.
 Result<Json> train_mf(world::World& world, const Log& log, const MfTrainOptions& options,
                       const MfTrainCalls& calls);
 
