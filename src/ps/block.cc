@@ -20,7 +20,7 @@ auto with_element(Element element, F&& f) {
 
 template <class T>
 void add_values(T* into, const T* from, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) into[i] = static_cast<T>(into[i] + from[i]);
+  for (std::size_t i = 0; i < count; ++i) into[i] = wrapping_sum(into[i], from[i]);
 }
 
 }  // namespace
@@ -44,7 +44,8 @@ Block::Block(const BlockShape& shape) : shape_(shape) {
     return;
   }
   stride_ = stride_of(shape_.element, shape_.width);
-  slab_ = AlignedVector<std::byte>(std::size_t{shape_.rows} * stride_ * element_bytes(shape_.element));
+  slab_ =
+      AlignedVector<std::byte>(std::size_t{shape_.rows} * stride_ * element_bytes(shape_.element));
 }
 
 Block Block::copy() const {
@@ -100,12 +101,43 @@ void Block::encode(ByteWriter& out) const {
   with_element(shape_.element, [&](auto zero) {
     for (const auto& row : std::get<SparseRows<decltype(zero)>>(sparse_)) {
       out.put<std::uint32_t>(row.count());
+      out.put<std::uint8_t>(row.layout());
       for (const auto& [column, value] : row.sorted()) {
         out.put(column);
         out.put(value);
       }
     }
   });
+}
+
+std::uint64_t Block::encoded_bytes() const {
+  const std::uint64_t value_bytes = element_bytes(shape_.element);
+  if (shape_.kind != RowKind::sparse) return shape_.rows * shape_.width * value_bytes;
+  return with_element(shape_.element, [&](auto zero) {
+    std::uint64_t bytes = 0;
+    for (const auto& row : std::get<SparseRows<decltype(zero)>>(sparse_)) {
+      bytes += 5 + row.count() * (4 + value_bytes);
+    }
+    return bytes;
+  });
+}
+
+template <class T>
+void Block::decode_row(ByteReader& in, SparseRow<T>& row) {
+  row.clear();
+  const auto count = in.get<std::uint32_t>();
+  const auto layout = in.get<std::uint8_t>();
+  if (in.failed() || count > in.remaining() / (4 + sizeof(T)) || !row.set_layout(layout, count)) {
+    return in.fail();
+  }
+  std::uint32_t least = 0;  // columns come in increasing order
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto column = in.get<std::uint32_t>();
+    const T value = in.get<T>();
+    if (column < least || column >= shape_.width || value == T{}) return in.fail();
+    row.set(column, value);
+    least = column + 1;
+  }
 }
 
 Status Block::decode(ByteReader& in) {
@@ -117,20 +149,7 @@ Status Block::decode(ByteReader& in) {
     }
   } else {
     with_element(shape_.element, [&](auto zero) {
-      using T = decltype(zero);
-      for (auto& row : std::get<SparseRows<T>>(sparse_)) {
-        row.clear();
-        const auto count = in.get<std::uint32_t>();
-        for (std::uint32_t i = 0; i < count && !in.failed(); ++i) {
-          const auto column = in.get<std::uint32_t>();
-          const T value = in.get<T>();
-          if (column < shape_.width) {
-            row.set(column, value);
-          } else {
-            in.fail();
-          }
-        }
-      }
+      for (auto& row : std::get<SparseRows<decltype(zero)>>(sparse_)) decode_row(in, row);
     });
   }
   if (in.failed()) return error(Code::corrupt, "a block of {} rows is damaged", shape_.rows);

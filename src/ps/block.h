@@ -1,7 +1,7 @@
 #pragma once
-// A block: contiguous rows of one table, the unit of placement, transfer, leasing and versioning. Dense
-// rows lie in one slab, row-major, on a 64-byte boundary; rows of 64 bytes or more are padded to whole
-// cache lines, narrower ones are packed. The padding is always zero.
+// A block: contiguous rows of one table, the unit of placement, transfer, leasing and versioning.
+// Dense rows lie in one slab, row-major, on a 64-byte boundary; rows of 64 bytes or more are padded
+// to whole cache lines, narrower ones are packed. The padding is always zero.
 //
 // Thread: one writer, or any number of readers.
 #include <cstddef>
@@ -50,14 +50,18 @@ class Block {
   template <Row R>
   typename R::ConstView view() const;
 
-  // Rows without padding; sparse rows sorted by column.
+  // Rows without padding; a sparse row as its count, its layout() and its non-zeros by column.
   void encode(ByteWriter& out) const;
-  // Into a block of the right shape. Code::corrupt when the bytes do not fit it.
+  std::uint64_t encoded_bytes() const;
+  // Into a block of the right shape; a copy of the one encoded, layout of sparse rows included.
+  // Code::corrupt when the bytes do not fit it; the content is then unspecified.
   Status decode(ByteReader& in);
 
  private:
   template <class T>
   using SparseRows = std::vector<SparseRow<T>>;
+  template <class T>
+  void decode_row(ByteReader& in, SparseRow<T>& row);
 
   BlockShape shape_;
   std::uint32_t stride_ = 0;
@@ -85,7 +89,8 @@ typename R::ConstView Block::view() const {
   using T = typename R::Value;
   CHECK(shape_.kind == R::kind && shape_.element == element_of<T>(), "a view of another row type");
   if constexpr (R::kind == RowKind::dense) {
-    return {reinterpret_cast<const T*>(slab_.data()), shape_.first, shape_.rows, shape_.width, stride_};
+    return {reinterpret_cast<const T*>(slab_.data()), shape_.first, shape_.rows, shape_.width,
+            stride_};
   } else if constexpr (R::kind == RowKind::scalar) {
     return {reinterpret_cast<const T*>(slab_.data()), shape_.first, shape_.rows};
   } else {

@@ -8,7 +8,8 @@ namespace {
 constexpr std::array entries = {
     Consistency{"bsp", "a read sees exactly the commits of all earlier clocks",
                 [](const ReadState& read, int) { return read.applied_next >= read.reader; }},
-    Consistency{"ssp", "a read misses at most the commits of the last s clocks, and none of its own",
+    Consistency{"ssp",
+                "a read misses at most the commits of the last s clocks, and none of its own",
                 [](const ReadState& read, int staleness) {
                   return read.applied_next >= read.reader - staleness;
                 }},

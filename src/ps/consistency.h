@@ -1,8 +1,8 @@
 #pragma once
 // When a read may be served: one predicate, of which every consistency model is an entry.
 // A shard at clock c that reads a table of staleness s must see every commit of every shard stamped
-// <= c - s - 1, and all of its own (Ho et al., "More effective distributed ML via a stale synchronous
-// parallel parameter server", NIPS 2013). s = 0 is bulk-synchronous (BSP).
+// <= c - s - 1, and all of its own (Ho et al., "More effective distributed ML via a stale
+// synchronous parallel parameter server", NIPS 2013). s = 0 is bulk-synchronous (BSP).
 //
 // Thread: any (pure).
 #include <span>

@@ -4,7 +4,8 @@
 //   Dense<T>    width values;            view[row] is a span
 //   Sparse<T>   few of width values;     view[row] is a SparseRow<T>
 //   Scalar<T>   one value;               view[row] is the value
-// T is float, double, std::int32_t or std::int64_t. Rows are addressed by their number in the table.
+// T is float, double, std::int32_t or std::int64_t. Rows are addressed by their number in the
+// table.
 //
 // Thread: a view belongs to the task that was given it, and is valid until that task ends.
 #include <algorithm>
@@ -24,9 +25,9 @@ enum class Element : std::uint8_t { f32, f64, i32, i64 };
 enum class RowKind : std::uint8_t { dense, sparse, scalar };
 
 template <class T>
-inline constexpr bool is_element = std::is_same_v<T, float> || std::is_same_v<T, double> ||
-                                   std::is_same_v<T, std::int32_t> ||
-                                   std::is_same_v<T, std::int64_t>;
+inline constexpr bool is_element =
+    std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int32_t> ||
+    std::is_same_v<T, std::int64_t>;
 
 template <class T>
 constexpr Element element_of() {
@@ -67,7 +68,8 @@ template <class Row>  // SparseRow<T> or const SparseRow<T>
 class SparseView {
  public:
   SparseView() = default;
-  SparseView(Row* data, RowId first, std::uint32_t rows) : data_(data), first_(first), rows_(rows) {}
+  SparseView(Row* data, RowId first, std::uint32_t rows)
+      : data_(data), first_(first), rows_(rows) {}
 
   Row& operator[](RowId row) const {
     DCHECK(row >= first_ && row - first_ < rows_, "row {} of [{}, +{})", row, first_, rows_);

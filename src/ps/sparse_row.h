@@ -1,19 +1,36 @@
 #pragma once
 // SparseRow<T>: a row of `width` values of which few are not zero. An open-addressing table (linear
-// probing, multiplicative hash, capacity a power of two, at most 3/4 full) that turns into a plain array
-// when that is smaller, and never back. Memory is proportional to the non-zeros; a value that becomes
-// zero is taken out.
+// probing, multiplicative hash, capacity a power of two, from 1/8 to 3/4 full) that turns into a
+// plain array when that is smaller, and back when few are left: memory is proportional to the
+// non-zeros. A value that becomes zero is taken out.
+//
+// The place of every value depends on the values and the capacity alone, not on the order in which
+// they came (in a run of taken slots the larger column goes first: Blelloch and Golovin, "Strongly
+// history-independent hashing", FOCS 2007). So for_each() visits in the same order after a
+// checkpoint, which keeps values and capacity.
 //
 // Thread: one at a time; const members are safe together.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "core/check.h"
 
 namespace castor {
+
+// a + b; integers wrap around.
+template <class T>
+T wrapping_sum(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<U>(static_cast<U>(a) + static_cast<U>(b)));
+  } else {
+    return a + b;
+  }
+}
 
 template <class T>
 class SparseRow {
@@ -34,14 +51,15 @@ class SparseRow {
     return slots_[at].column == column ? slots_[at].value : T{};
   }
 
-  void add(std::uint32_t column, T delta) { set(column, static_cast<T>(get(column) + delta)); }
+  void add(std::uint32_t column, T delta) { set(column, wrapping_sum(get(column), delta)); }
 
   void set(std::uint32_t column, T value) {
     DCHECK(column < width_, "column {} of {}", column, width_);
     if (is_dense()) {
       count_ += static_cast<std::uint32_t>(value != T{}) -
                 static_cast<std::uint32_t>(dense_[column] != T{});
-      dense_[column] = value;
+      dense_[column] = value == T{} ? T{} : value;  // no negative zero
+      if (value == T{}) shrink();
     } else if (value == T{}) {
       erase(column);
     } else {
@@ -54,12 +72,38 @@ class SparseRow {
   }
 
   void clear() {
-    slots_.clear();
-    dense_.clear();
+    slots_ = {};
+    dense_ = {};
     count_ = 0;
   }
 
-  // f(column, value) for every non-zero, in no particular order.
+  // What for_each()'s order depends on besides the values: the binary logarithm of the capacity, 0
+  // when nothing is stored, dense_layout for a plain array.
+  std::uint8_t layout() const {
+    if (is_dense()) return dense_layout;
+    return slots_.empty() ? 0 : static_cast<std::uint8_t>(std::countr_zero(slots_.size()));
+  }
+  // Prepares an empty row for `count` values in the layout. False when no row of so many values is
+  // laid out like that. REQUIRES: count() == 0.
+  bool set_layout(std::uint8_t layout, std::uint32_t count) {
+    clear();
+    if (layout == 0) return count == 0;
+    if (width_ == 0) return false;
+    if (layout != dense_layout && layout >= std::countr_zero(dense_capacity())) return false;
+    const std::size_t capacity =
+        layout == dense_layout ? dense_capacity() : std::size_t{1} << layout;
+    if (capacity < capacity_min ||
+        (capacity > capacity_min && std::size_t{count} * 8 <= capacity)) {
+      return false;
+    };
+    if (layout == dense_layout ? count > width_ : std::size_t{count} * 4 > capacity * 3)
+      return false;
+    rehash(capacity);
+    return true;
+  }
+  static constexpr std::uint8_t dense_layout = 255;
+
+  // f(column, value) for every non-zero, in an order that depends on values and layout() alone.
   template <class F>
   void for_each(F&& f) const {
     for (std::uint32_t column = 0; column < dense_.size(); ++column) {
@@ -85,6 +129,7 @@ class SparseRow {
     T value{};
   };
   static constexpr std::uint32_t empty = ~std::uint32_t{0};
+  static constexpr std::size_t capacity_min = 4;
 
   std::size_t home(std::uint32_t column) const {
     return (column * std::uint32_t{0x9E3779B1}) >> (32 - std::countr_zero(slots_.size()));
@@ -99,13 +144,29 @@ class SparseRow {
   }
 
   void insert(std::uint32_t column, T value) {
+    if (!slots_.empty()) {
+      Slot& present = slots_[find(column)];
+      if (present.column == column) {
+        present.value = value;
+        return;
+      }
+    }
     if ((count_ + 1) * 4 > slots_.size() * 3) {
-      grow();
+      rehash(std::max(capacity_min, slots_.size() * 2));
       if (is_dense()) return set(column, value);
     }
-    Slot& slot = slots_[find(column)];
-    count_ += slot.column == empty ? 1 : 0;
-    slot = {column, value};
+    ++count_;
+    place({column, value});
+  }
+
+  // REQUIRES: the column is not there yet, and there is an empty slot.
+  void place(Slot slot) {
+    std::size_t at = home(slot.column);
+    while (slots_[at].column != empty) {
+      if (slots_[at].column < slot.column) std::swap(slots_[at], slot);
+      at = (at + 1) & (slots_.size() - 1);
+    }
+    slots_[at] = slot;
   }
 
   void erase(std::uint32_t column) {
@@ -122,20 +183,41 @@ class SparseRow {
       }
     }
     slots_[hole] = Slot{};
+    shrink();
   }
 
-  void grow() {
-    const std::size_t capacity = std::max<std::size_t>(4, slots_.size() * 2);
-    if (capacity * sizeof(Slot) >= std::size_t{width_} * sizeof(T)) {
-      std::vector<T> dense(width_);
-      for_each([&dense](std::uint32_t column, T value) { dense[column] = value; });
-      dense_ = std::move(dense);
-      slots_ = {};
-      return;
+  // The smallest capacity at which the table would be no smaller than a plain array.
+  std::size_t dense_capacity() const {
+    const std::size_t slots = (std::size_t{width_} * sizeof(T) + sizeof(Slot) - 1) / sizeof(Slot);
+    return std::max(capacity_min, std::bit_ceil(slots));
+  }
+
+  void shrink() {
+    const std::size_t capacity = is_dense() ? dense_capacity() : slots_.size();
+    if (capacity > capacity_min && std::size_t{count_} * 8 <= capacity) rehash(capacity / 2);
+  }
+
+  void rehash(std::size_t capacity) {
+    const std::vector<Slot> old_slots = std::exchange(slots_, {});
+    const std::vector<T> old_dense = std::exchange(dense_, {});
+    const bool becomes_dense = capacity >= dense_capacity();
+    if (becomes_dense) {
+      dense_.resize(width_);
+    } else {
+      slots_.resize(capacity);
     }
-    const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(capacity));
-    for (const Slot& slot : old) {
-      if (slot.column != empty) slots_[find(slot.column)] = slot;
+    auto keep = [&](std::uint32_t column, T value) {
+      if (becomes_dense) {
+        dense_[column] = value;
+      } else {
+        place({column, value});
+      }
+    };
+    for (std::uint32_t column = 0; column < old_dense.size(); ++column) {
+      if (old_dense[column] != T{}) keep(column, old_dense[column]);
+    }
+    for (const Slot& slot : old_slots) {
+      if (slot.column != empty) keep(slot.column, slot.value);
     }
   }
 

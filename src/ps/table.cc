@@ -40,8 +40,10 @@ Status check_table(const TableSpec& spec) {
   if (spec.name.empty()) return error(Code::invalid, "a table without a name");
   if (spec.rows == 0) return problem("it has no rows");
   if (spec.width == 0 || spec.width > width_max) return problem("width must be from 1 to 16777216");
-  if (spec.blocks == 0 || spec.blocks > blocks_max) return problem("blocks must be from 1 to 1048576");
+  if (spec.blocks == 0 || spec.blocks > blocks_max)
+    return problem("blocks must be from 1 to 1048576");
   if (spec.rows / spec.blocks >= block_rows_max) return problem("more than 2^32 rows in a block");
+  static_assert(block_rows_max * blocks_max < std::numeric_limits<std::uint64_t>::max() / 2);
   if (spec.staleness < staleness_unbounded) return problem("staleness must be at least 0");
   return {};
 }
@@ -97,9 +99,8 @@ Pin TableStore::pin(ShardId shard, BlockId block) {
   Slot& slot = *blocks_[block];
   const MutexLock lock(slot.mutex);
   if (!slot.own.empty()) {
-    std::deque<Own>& own = slot.own[shard];
-    const Clock applied = slot.applied_next.load(std::memory_order_relaxed);  // under the lock
-    while (!own.empty() && own.front().clock < applied) own.pop_front();
+    forget_applied(slot, shard);
+    const std::deque<Own>& own = slot.own[shard];
     if (!own.empty()) {
       auto mine = std::make_unique<Block>(slot.version->values.copy());
       for (const Own& entry : own) mine->add_rows(entry.delta->values, entry.delta->touched);
@@ -110,10 +111,19 @@ Pin TableStore::pin(ShardId shard, BlockId block) {
   return {&slot.version->values, &slot.version->readers};
 }
 
+// REQUIRES: the slot's lock. Drops the shard's own commits that are in the values.
+void TableStore::forget_applied(Slot& slot, ShardId shard) {
+  std::deque<Own>& own = slot.own[shard];
+  while (!own.empty() && own.front().clock < slot.first_open) own.pop_front();
+}
+
 void TableStore::commit(ShardId shard, Clock clock, BlockId block, std::unique_ptr<Delta> delta) {
   Slot& slot = *blocks_[block];
   const MutexLock lock(slot.mutex);
-  if (!slot.own.empty() && delta != nullptr) slot.own[shard].push_back({clock, copy_of(*delta)});
+  if (!slot.own.empty()) {
+    forget_applied(slot, shard);
+    if (delta != nullptr) slot.own[shard].push_back({clock, copy_of(*delta)});
+  }
   CHECK(clock >= slot.first_open, "clock {} of table '{}' is closed", clock, spec_.name);
   while (slot.open.size() <= static_cast<std::size_t>(clock - slot.first_open)) {
     slot.open.emplace_back(shards_);
@@ -127,7 +137,8 @@ void TableStore::commit(ShardId shard, Clock clock, BlockId block, std::unique_p
   slot.applied_next.store(slot.first_open, std::memory_order_release);  // pairs with applied_next()
 }
 
-// REQUIRES: the slot's lock. Values that somebody reads are left alone and replaced by a changed copy.
+// REQUIRES: the slot's lock. Values that somebody reads are left alone and replaced by a changed
+// copy.
 void TableStore::apply(Slot& slot, std::unique_ptr<Delta> sum) {
   std::erase_if(slot.old, [](const auto& version) {
     return version->readers.load(std::memory_order_acquire) == 0;  // pairs with ~Pin()
@@ -147,7 +158,23 @@ void TableStore::set_clock(Clock next) {
     slot->first_open = next;
     slot->applied_next.store(next, std::memory_order_release);
     for (auto& own : slot->own) own.clear();
+    slot->claimed_clock = -1;
   }
+}
+
+bool TableStore::claim(BlockId block, bool exclusive, ShardId shard, Clock clock) {
+  Slot& slot = *blocks_[block];
+  const MutexLock lock(slot.mutex);
+  if (slot.claimed_clock != clock) {
+    slot.claimed_clock = clock;
+    slot.claimed_by = shard;
+    slot.claimed_by_many = slot.claimed_exclusively = false;
+  }
+  const bool is_other = slot.claimed_by_many || slot.claimed_by != shard;
+  if (is_other && (exclusive || slot.claimed_exclusively)) return false;
+  slot.claimed_by_many = is_other;
+  slot.claimed_exclusively = slot.claimed_exclusively || exclusive;
+  return true;
 }
 
 bool TableStore::acquire(BlockId block, bool exclusive) {

@@ -1,11 +1,12 @@
 #pragma once
-// A table as the owner of its blocks sees it. Rows of a bounded table have many writers, who add deltas;
-// a block of a leased table has one holder at a time, who sees and changes the exact values.
+// A table as the owner of its blocks sees it. Rows of a bounded table have many writers, who add
+// deltas; a block of a leased table has one holder at a time, who sees and changes the exact
+// values.
 //
-// Bounded: the deltas of one clock are added up along a fixed tree over shard numbers, whichever arrive
-// first, and reach the values when the clock has closed. So the values after clock c are the same, bit for
-// bit, however many threads or workers took part. A shard's own deltas that are not in the values yet are
-// added to what it reads (read-my-writes).
+// Bounded: the deltas of one clock are added up along a fixed tree over shard numbers, whichever
+// arrive first, and reach the values when the clock has closed. So the values after clock c are the
+// same, bit for bit, however many threads or workers took part. A shard's own deltas that are not
+// in the values yet are added to what it reads (read-my-writes).
 //
 // Thread: any; each block has its own lock. A leased block's values belong to its holder.
 #include <atomic>
@@ -31,9 +32,10 @@ struct TableSpec {
   std::uint64_t rows = 0;
   std::uint32_t width = 1;  // values in a row; 1 for Scalar
   Sharing sharing = Sharing::bounded;
-  int staleness = 0;         // bounded only, in clocks; ps::staleness_unbounded = async
-  std::uint32_t blocks = 1;  // cut into this many blocks of equal size (fewer when there are fewer rows)
-  bool derived = false;      // a sum over shards that derive() can make again: never checkpointed
+  int staleness = 0;  // bounded only, in clocks; ps::staleness_unbounded = async
+  std::uint32_t blocks =
+      1;  // cut into this many blocks of equal size (fewer when there are fewer rows)
+  bool derived = false;  // a sum over shards that derive() can make again: never checkpointed
 };
 
 namespace ps {
@@ -45,8 +47,8 @@ struct Delta {
   std::vector<std::uint8_t> touched;  // per row
 };
 
-// The sum of one clock's deltas, built along the fixed binary tree over shard numbers: node (level, i)
-// covers shards [i << level, (i + 1) << level).
+// The sum of one clock's deltas, built along the fixed binary tree over shard numbers: node (level,
+// i) covers shards [i << level, (i + 1) << level).
 class DeltaTree {
  public:
   explicit DeltaTree(ShardId shards) : shards_(shards), waiting_(), missing_(shards) {}
@@ -107,7 +109,8 @@ class TableStore {
   BlockId block_of(RowId row) const { return static_cast<BlockId>(row / rows_per_block_); }
   const BlockShape& shape(BlockId block) const { return blocks_[block]->shape; }
 
-  // Every commit of clocks < applied_next(block) is in the block's values. Leased tables: INT64_MAX.
+  // Every commit of clocks < applied_next(block) is in the block's values. Leased tables:
+  // INT64_MAX.
   Clock applied_next(BlockId block) const;
 
   // Bounded tables -------------------------------------------------------------------------------
@@ -123,6 +126,10 @@ class TableStore {
   // schedule hands blocks on, so false is a conflict in what tasks declare.
   bool acquire(BlockId block, bool exclusive);
   void release(BlockId block, bool exclusive);
+  // For tasks of a clock that run in no fixed order (a sweep's): false when another shard has
+  // touched the block in the same clock and one of the two exclusively, whether or not at the same
+  // time. So the conflict shows with any number of threads.
+  bool claim(BlockId block, bool exclusive, ShardId shard, Clock clock);
 
   // The values in place: a lease's holder, or anybody at a consistent cut.
   Block& values(BlockId block) { return blocks_[block]->version->values; }
@@ -145,13 +152,17 @@ class TableStore {
     std::unique_ptr<Version> version;
     std::vector<std::unique_ptr<Version>> old;  // replaced while being read
     std::atomic<Clock> applied_next = 0;
-    Clock first_open = 0;         // the clock of open.front()
-    std::deque<DeltaTree> open;   // by clock
+    Clock first_open = 0;              // the clock of open.front()
+    std::deque<DeltaTree> open;        // by clock
     std::vector<std::deque<Own>> own;  // by shard; only when staleness is not 0
     std::atomic<int> holders = 0;      // leased: -1 exclusive, else readers
+    Clock claimed_clock = -1;          // leased, see claim()
+    ShardId claimed_by = 0;
+    bool claimed_by_many = false, claimed_exclusively = false;
   };
 
-  void apply(Slot& slot, std::unique_ptr<Delta> sum);
+  static void apply(Slot& slot, std::unique_ptr<Delta> sum);
+  static void forget_applied(Slot& slot, ShardId shard);
 
   TableSpec spec_;
   ShardId shards_;

@@ -46,21 +46,26 @@ class SweepBoard final : public Board {
 
  private:
   const BoardOptions options_;
-  std::vector<Clock> next_;          // by shard: the clock it has not done yet
-  std::vector<std::uint8_t> busy_;   // by shard
-  ShardId start_ = 0;                // where the search begins: shards take turns
+  std::vector<Clock> next_;         // by shard: the clock it has not done yet
+  std::vector<std::uint8_t> busy_;  // by shard
+  ShardId start_ = 0;               // where the search begins: shards take turns
   Clock limit_ = 0, begun_ = 0;
 };
 
 // With n = max(shards, blocks), at step k of a clock the shard at place p meets the block at place
-// (p + k) mod n, if both exist. Places are a random relabelling of the clock. A shard takes its steps in
-// order, and so does a block: that fixes, for every task, the one before it on its shard and on its block.
+// (p + k) mod n, if both exist. Places are a random relabelling of the clock. A shard takes its
+// steps in order, and so does a block: that fixes, for every task, the one before it on its shard
+// and on its block.
 class RotateBoard final : public Board {
  public:
   RotateBoard(const Rotate& rule, const Phase& phase, const BoardOptions& options)
-      : rule_(rule), options_(options), blocks_(phase.blocks),
+      : rule_(rule),
+        options_(options),
+        blocks_(phase.blocks),
         places_(std::max<std::uint32_t>(options.shards, phase.blocks)),
-        shard_done_(options.shards, 0), block_done_(phase.blocks, 0), busy_(options.shards, 0) {
+        shard_done_(options.shards, 0),
+        block_done_(phase.blocks, 0),
+        busy_(options.shards, 0) {
     for (Relabelling& relabelling : relabellings_) relabelling.clock = -1;
   }
 
@@ -129,11 +134,12 @@ class RotateBoard final : public Board {
     const std::uint32_t before_gap = blocks_ - place;  // met before the places without a block
     return nth < before_gap ? nth : nth + places_ - blocks_;
   }
-  // How many shards the block at `block_place` meets before step `step`; shard places are [0, shards).
-  // At step k it meets place (block_place - k) mod n.
+  // How many shards the block at `block_place` meets before step `step`; shard places are [0,
+  // shards). At step k it meets place (block_place - k) mod n.
   std::uint32_t rank_in_block(std::uint32_t block_place, std::uint32_t step) const {
-    std::uint32_t below = std::min(step, block_place + 1);  // places block_place .. block_place-step+1
-    const std::uint32_t gap = places_ - options_.shards;    // places without a shard, at the top
+    std::uint32_t below =
+        std::min(step, block_place + 1);  // places block_place .. block_place-step+1
+    const std::uint32_t gap = places_ - options_.shards;  // places without a shard, at the top
     std::uint32_t count = 0;
     // Going down from block_place: those at or above `shards` do not exist.
     const std::uint32_t missing =
@@ -165,7 +171,8 @@ class RotateBoard final : public Board {
   const std::uint32_t blocks_, places_;
   std::vector<Clock> shard_done_, block_done_;  // tasks since the board began
   std::vector<std::uint8_t> busy_;
-  // Tasks of at most two clocks are ever open: a shard ends a clock only when all blocks have begun it.
+  // Tasks of at most two clocks are ever open: a shard ends a clock only when all blocks have begun
+  // it.
   std::array<Relabelling, 2> relabellings_;
   Clock limit_ = 0, begun_ = 0;
 };
@@ -173,9 +180,12 @@ class RotateBoard final : public Board {
 class GridBoard final : public Board {
  public:
   GridBoard(const Grid& rule, const Phase& phase, const BoardOptions& options)
-      : rule_(rule), options_(options), blocks_(phase.blocks),
+      : rule_(rule),
+        options_(options),
+        blocks_(phase.blocks),
         visits_(std::size_t{options.shards} * phase.blocks, options.first),
-        shard_busy_(options.shards, 0), block_busy_(phase.blocks, 0),
+        shard_busy_(options.shards, 0),
+        block_busy_(phase.blocks, 0),
         rng_({options.seed, scheduler_stream, options.first, 1}) {}
 
   void allow_until(Clock limit) override { limit_ = limit; }
@@ -213,7 +223,9 @@ class GridBoard final : public Board {
   Clock begun() const override { return std::max(begun_, options_.first); }
 
  private:
-  std::size_t at(ShardId shard, BlockId block) const { return std::size_t{shard} * blocks_ + block; }
+  std::size_t at(ShardId shard, BlockId block) const {
+    return std::size_t{shard} * blocks_ + block;
+  }
 
   const Grid rule_;
   const BoardOptions options_;

@@ -1,7 +1,7 @@
 #pragma once
-// The board of tasks of one phase: which may run now. A state machine without threads, locks or I/O; the
-// runtime calls it under its own lock. Shards and blocks are handed on only through it, so two tasks that
-// run at the same time never share a shard or a scheduled block.
+// The board of tasks of one phase: which may run now. A state machine without threads, locks or
+// I/O; the runtime calls it under its own lock. Shards and blocks are handed on only through it, so
+// two tasks that run at the same time never share a shard or a scheduled block.
 //
 // Thread: one at a time.
 #include <cstdint>

@@ -1,10 +1,11 @@
 #pragma once
-// A schedule says which tasks a clock consists of and in what order they may run. It is a plain value:
-// one or more phases, taken in turn and, after the last, from the first again.
+// A schedule says which tasks a clock consists of and in what order they may run. It is a plain
+// value: one or more phases, taken in turn and, after the last, from the first again.
 //   sweep   one task a shard a clock (data parallel); `batches` clocks make one pass over the data
 //   rotate  every (shard, block) pair once a clock, in an order fixed by the seed: a Latin square,
 //           relabelled at random each clock. Blocks pass from shard to shard without any barrier
-//   grid    every (shard, block) pair once a clock, any pair whose shard and block are free, the least
+//   grid    every (shard, block) pair once a clock, any pair whose shard and block are free, the
+//   least
 //           visited first (Chin et al., "A fast parallel stochastic gradient method", FPSGD, 2015).
 //           Conflict-free, but the order depends on which thread is faster
 //
