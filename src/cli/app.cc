@@ -89,6 +89,9 @@ Error unknown_command(std::span<const CommandEntry> all, std::string_view prefix
     }
     candidates.emplace_back(rest.substr(0, rest.find(' ')));
   }
+  if (word.starts_with('-')) {
+    return error(Code::invalid, "unknown option '{}' (see castor --help)", printable(word));
+  }
   const std::string guess = nearest(word, candidates);
   const std::string whole = text("{}{}{}", prefix, prefix.empty() ? "" : " ", printable(word));
   return error(Code::invalid, "there is no command '{}'{} (see castor{}{} --help)", whole,

@@ -13,13 +13,13 @@ struct Entry {
 };
 
 constexpr Entry entries[] = {
-    //{"evaluate", "how good a model is on ratings it has not seen", make_evaluate},
-    //{"recommend", "the best items for users", make_recommend},
-    //{"predict", "the rating a model expects for pairs of user and item", make_predict},
-    //{"inspect", "what is in a model folder, and whether it is sound", make_inspect},
-    //{"data describe", "summary of ratings: sizes, values, how they spread", make_data_describe},
-    //{"data split", "ratings cut into a part to train on and a part to test on", make_data_split},
-    //{"data generate ratings", "synthetic ratings with a known structure", make_data_generate},
+    {"evaluate", "how good a model is on ratings it has not seen", make_evaluate},
+    {"recommend", "the best items for users", make_recommend},
+    {"predict", "the rating a model expects for pairs of user and item", make_predict},
+    {"inspect", "what is in a model folder, and whether it is sound", make_inspect},
+    {"data describe", "summary of ratings: sizes, values, how they spread", make_data_describe},
+    {"data split", "ratings cut into a part to train on and a part to test on", make_data_split},
+    {"data generate ratings", "synthetic ratings with a known structure", make_data_generate},
     {"options", "every command and option, as a reference page", make_options},
 };
 

@@ -38,7 +38,8 @@ class TrainCommand final : public Command {
   Status run(const Context& context) override;
 
  private:
-  bool flag(std::string_view name) const;
+  std::string option(std::string_view name) const;
+  bool flag(std::string_view name) const { return option(name) == "true"; }
   std::string resume_line(const Context& context) const;
   Error stopped(const Context& context, const Json& event) const;
 
@@ -46,13 +47,13 @@ class TrainCommand final : public Command {
   std::unique_ptr<programs::Trainer> trainer_;
 };
 
-bool TrainCommand::flag(std::string_view name) const {
+std::string TrainCommand::option(std::string_view name) const {
   for (const programs::OptionGroup& group : trainer_->options()) {
     for (const Field& field : group.fields) {
-      if (field.name == name) return value_text(field) == "true";
+      if (field.name == name) return value_text(field);
     }
   }
-  return false;
+  return {};
 }
 
 // The command line as it was given, so that it goes on where this one stops.
@@ -94,8 +95,17 @@ Status TrainCommand::run(const Context& context) {
     context.output.result(event.dump() + "\n");
     if (!context.output.flush()) request_stop();  // keep the work, nobody listens
   };
-  TRY_AS(const Json last, trainer_->train(context.world, context.log, calls));
+  world::Files& files = context.world.files();
+  const std::string out = option("out");
+  const bool existed = files.exists(out);
+  const Result<Json> trained = trainer_->train(context.world, context.log, calls);
   context.output.status("");
+  if (!trained) {
+    const auto left = files.list(out);  // an empty folder says nothing but that something failed
+    if (!existed && left && left->empty()) TRY(files.remove_tree(out));
+    return trained.error();
+  }
+  const Json& last = *trained;
   TRY_AS(const std::string kind, last.string("event"));
   if (kind == "stopped") {
     if (context.shared.json) context.output.result(last.dump() + "\n");

@@ -12,8 +12,7 @@ namespace {
 // Members of a "clock" event that are not metrics.
 constexpr std::string_view clock_members[] = {
     "event", "clock", "clocks", "seconds", "cpu_seconds", "ratings_per_second", "seconds_left"};
-constexpr Duration status_every = Duration::from_ms(100), line_every = Duration::from_ms(5000),
-                   row_every = Duration::from_ms(100);
+constexpr Duration row_every = Duration::from_ms(100);
 constexpr double rows_always = 50;  // so few clocks that each has a row, however fast they are
 
 double number_of(const Json& object, std::string_view key, double otherwise = 0) {
@@ -94,23 +93,6 @@ bool TrainReport::is_due(Duration interval) {
   if (now - last_ < interval) return false;
   last_ = now;
   return true;
-}
-
-void TrainReport::on_read(std::uint64_t read, std::uint64_t total) {
-  const Instant now = world_.now();
-  if (read < read_before_ || read_began_.ns == 0) {  // another file
-    read_began_ = now;
-    last_ = output_.has_status() ? Instant{} : now;
-  }
-  read_before_ = read;
-  if (!is_due(output_.has_status() ? status_every : line_every)) return;
-  const double seconds = (now - read_began_).seconds();
-  std::string line = "reading";
-  if (total > 0) {
-    line += text(" {:.0f} %", 100 * static_cast<double>(read) / static_cast<double>(total));
-  }
-  if (seconds > 0.05) line += text(", {:.0f} MB/s", static_cast<double>(read) * 1e-6 / seconds);
-  output_.has_status() ? output_.status(line) : output_.note(line);
 }
 
 void TrainReport::on_event(const Json& event) {

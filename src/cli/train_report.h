@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/inputs.h"
 #include "cli/output.h"
 #include "core/json.h"
 #include "core/time.h"
@@ -17,9 +18,10 @@ namespace castor::cli {
 
 class TrainReport {
  public:
-  TrainReport(world::World& world, Output& output) : world_(world), output_(output) {}
+  TrainReport(world::World& world, Output& output)
+      : world_(world), output_(output), progress_(world, output) {}
 
-  void on_read(std::uint64_t read, std::uint64_t total);
+  void on_read(std::uint64_t read, std::uint64_t total) { progress_(read, total); }
   void on_event(const Json& event);
 
  private:
@@ -30,9 +32,8 @@ class TrainReport {
 
   world::World& world_;
   Output& output_;
-  Instant last_{};
-  std::uint64_t read_before_ = 0;  // of the present file
-  Instant read_began_{};
+  ReadProgress progress_;
+  Instant last_{};                    // row
   std::vector<std::string> columns_;  // metrics of the table, once its head is printed
   Json pending_;                      // a row that came too soon after the one before
 };

@@ -15,7 +15,7 @@
 #include "core/fields.h"
 #include "core/json.h"
 #include "core/log.h"
-#include "world/world.h"
+#include "job/job.h"
 
 namespace castor::programs {
 
