@@ -20,8 +20,8 @@ struct MfOptions {
   std::int64_t clocks = 20;
   std::string schedule = "rotate";
   double lambda = 0.09;
-  double rate = 0.1;
-  double decay = 0.95;
+  double rate = 0.12;
+  double decay = 0.9;
   std::string l2 = "auto";
   bool biases = false;
   double lambda_bias = 0.02;
