@@ -27,6 +27,13 @@ bool parse_name(std::string_view name, Clock& clock) {
   return problem == std::errc{} && end == digits.data() + digits.size() && clock >= 0;
 }
 
+// What is left of a checkpoint that was never finished. The next one removes it.
+bool is_leftover(std::string_view name) {
+  Clock clock = 0;
+  return name.ends_with(temporary) &&
+         parse_name(name.substr(0, name.size() - temporary.size()), clock);
+}
+
 void put_section(ByteWriter& out, std::string_view name, std::span<const std::byte> bytes) {
   out.put(name);
   out.put<std::uint64_t>(bytes.size());
@@ -35,13 +42,14 @@ void put_section(ByteWriter& out, std::string_view name, std::span<const std::by
 
 }  // namespace
 
-CheckpointWriter::CheckpointWriter(world::Files& files, std::string folder, std::string name)
-    : files_(&files), folder_(std::move(folder)), name_(std::move(name)) {}
+CheckpointWriter::CheckpointWriter(world::Files& files, std::string folder, Clock clock)
+    : files_(&files), clock_(clock), folder_(std::move(folder)), name_(name_of_clock(clock)) {}
 
 CheckpointWriter::~CheckpointWriter() {
   if (file_ == nullptr) return;
   file_.reset();
-  // Nothing more can be done about a file that cannot be removed; it is never mistaken for a checkpoint.
+  // Nothing more can be done about a file that cannot be removed; it is never mistaken for a
+  // checkpoint.
   static_cast<void>(
       files_->remove(world::joined_path(folder_, name_ + std::string(temporary))).has_value());
 }
@@ -50,12 +58,16 @@ Result<CheckpointWriter> CheckpointWriter::open(world::Files& files, const std::
                                                 Clock clock, const Json& header,
                                                 std::uint64_t bytes_expected) {
   TRY(files.make_folders(folder));
+  TRY_AS(const auto names, files.list(folder));
+  for (const std::string& name : names) {
+    if (is_leftover(name)) TRY(files.remove(world::joined_path(folder, name)));
+  }
   TRY_AS(const std::uint64_t free, files.free_bytes(folder));
   if (free < bytes_expected) {
     return error(Code::exhausted, "a checkpoint needs about {} bytes, the disk of '{}' has {} left",
                  bytes_expected, folder, free);
   }
-  CheckpointWriter writer(files, folder, name_of_clock(clock));
+  CheckpointWriter writer(files, folder, clock);
   const std::string path = world::joined_path(folder, writer.name_ + std::string(temporary));
   TRY_AS(writer.file_, files.open_write(path));
   ByteWriter out;
@@ -81,8 +93,15 @@ Result<std::string> CheckpointWriter::publish() {
   const std::string path = world::joined_path(folder_, name_);
   TRY(files_->rename(path + std::string(temporary), path));
   file_.reset();
-  TRY_AS(const auto all, list_checkpoints(*files_, folder_));
-  for (std::size_t i = kept; i < all.size(); ++i) TRY(files_->remove(all[i].path));
+  // It is published: what fails from here on is tried again by the next one.
+  const auto all = list_checkpoints(*files_, folder_);
+  if (!all) return path;
+  std::size_t found = 0;
+  for (const CheckpointName& checkpoint : *all) {
+    // A later clock than this one's is left from another run, or damaged.
+    if (checkpoint.clock <= clock_ && ++found <= kept) continue;
+    static_cast<void>(files_->remove(checkpoint.path).has_value());
+  }
   return path;
 }
 
@@ -153,7 +172,8 @@ Result<Section> CheckpointReader::next() {
   return section;
 }
 
-Result<std::vector<CheckpointName>> list_checkpoints(world::Files& files, const std::string& folder) {
+Result<std::vector<CheckpointName>> list_checkpoints(world::Files& files,
+                                                     const std::string& folder) {
   std::vector<CheckpointName> found;
   if (!files.exists(folder)) return found;
   TRY_AS(const auto names, files.list(folder));

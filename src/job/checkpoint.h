@@ -1,7 +1,7 @@
 #pragma once
 // Checkpoint files: an exact cut of a job at a clock edge. One file a checkpoint, written under a
-// temporary name, synced, then renamed; the newest two are kept. Every section carries a checksum, so a
-// damaged file is noticed and the one before is used. Byte layout: docs/formats/checkpoint.md.
+// temporary name, synced, then renamed; the newest two are kept. Every section carries a checksum,
+// so a damaged file is noticed and the one before is used. Byte layout: docs/formats/checkpoint.md.
 //
 // Thread: one at a time.
 #include <memory>
@@ -29,12 +29,13 @@ class CheckpointWriter {
   ~CheckpointWriter();  // an unpublished file is removed
 
   Status add(std::string_view name, std::span<const std::byte> bytes);
-  // Makes the file the newest checkpoint, removes all but two; its path.
+  // Makes the file the newest checkpoint: its path. Removes all others but the one before it.
   Result<std::string> publish();
 
  private:
-  CheckpointWriter(world::Files& files, std::string folder, std::string name);
+  CheckpointWriter(world::Files& files, std::string folder, Clock clock);
   world::Files* files_;
+  Clock clock_;
   std::string folder_, name_;
   std::unique_ptr<world::WriteFile> file_;
 };
@@ -64,6 +65,7 @@ struct CheckpointName {
 };
 
 // The checkpoints of a folder, newest first; none when there is no such folder.
-Result<std::vector<CheckpointName>> list_checkpoints(world::Files& files, const std::string& folder);
+Result<std::vector<CheckpointName>> list_checkpoints(world::Files& files,
+                                                     const std::string& folder);
 
 }  // namespace castor::job

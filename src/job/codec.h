@@ -1,6 +1,6 @@
 #pragma once
-// How shard state becomes bytes: it is checkpointed, and later moved and sent. Arithmetic values, vectors
-// of them and AlignedVectors have a codec already; any other type has two members:
+// How shard state becomes bytes: it is checkpointed, and later moved and sent. Arithmetic values,
+// vectors of them and AlignedVectors have a codec already; any other type has two members:
 //     void encode(ByteWriter&) const;
 //     void decode(ByteReader&);          // marks the reader failed on nonsense
 //

@@ -1,7 +1,7 @@
 #pragma once
-// Handles a program keeps: cheap, copyable names of what the job stores for it. A Table is shared model
-// state; a Data is one shard's immutable, reloadable input; a State is one shard's mutable part of the
-// model, which moves with its shard.
+// Handles a program keeps: cheap, copyable names of what the job stores for it. A Table is shared
+// model state; a Data is one shard's immutable, reloadable input; a State is one shard's mutable
+// part of the model, which moves with its shard.
 //
 // Thread: any (plain values).
 #include <cstdint>

@@ -31,6 +31,7 @@ struct Job::Parts {
   Parts(world::World& job_world, const Log& job_log, const JobOptions& job_options)
       : world(job_world), log(job_log), options(job_options), pool(job_options.threads) {}
 
+  std::shared_ptr<void> owner;  // outlives all below
   world::World& world;
   const Log& log;
   JobOptions options;
@@ -42,10 +43,12 @@ struct Job::Parts {
 
 Result<Job> Job::open(world::World& world, const Log& log, const JobOptions& options) {
   if (options.shards == 0 || options.shards > shards_max) {
-    return error(Code::invalid, "shards is {}: it must be from 1 to {}", options.shards, shards_max);
+    return error(Code::invalid, "shards is {}: it must be from 1 to {}", options.shards,
+                 shards_max);
   }
   if (options.threads == 0 || options.threads > threads_max) {
-    return error(Code::invalid, "threads is {}: it must be from 1 to {}", options.threads, threads_max);
+    return error(Code::invalid, "threads is {}: it must be from 1 to {}", options.threads,
+                 threads_max);
   }
   auto parts = std::make_unique<Parts>(world, log, options);
   parts->store.shards = options.shards;
@@ -60,6 +63,7 @@ Job::~Job() = default;
 
 ShardId Job::shards() const { return parts_->store.shards; }
 world::Pool& Job::pool() { return parts_->pool; }
+void Job::keep(std::shared_ptr<void> owner) { parts_->owner = std::move(owner); }
 
 TableId Job::add_table(TableSpec spec, ps::RowKind kind, ps::Element element,
                        std::function<void(ps::Block&, Rng&)> fill) {
@@ -73,7 +77,8 @@ TableId Job::add_table(TableSpec spec, ps::RowKind kind, ps::Element element,
   }
   if (!status) {
     if (!parts_->problem) parts_->problem = std::move(status).error();
-    spec = {.name = text("bad table {}", id), .rows = 1};  // keeps ids in step; run() reports the error
+    spec = {.name = text("bad table {}", id),
+            .rows = 1};  // keeps ids in step; run() reports the error
   }
   tables.push_back({std::make_unique<ps::TableStore>(std::move(spec), kind, element, shards()),
                     std::move(fill)});
@@ -87,6 +92,11 @@ std::uint32_t Job::add_data(job::DataKind kind) {
 }
 
 std::uint32_t Job::add_state(job::StateKind kind) {
+  for (const job::StateKind& other : parts_->store.states) {
+    if (other.name == kind.name && !parts_->problem) {
+      parts_->problem = error(Code::invalid, "two states are called '{}'", kind.name);
+    }
+  }
   for (ShardId shard = 0; shard < shards(); ++shard) kind.values.push_back(kind.make());
   parts_->store.states.push_back(std::move(kind));
   return static_cast<std::uint32_t>(parts_->store.states.size() - 1);
@@ -94,6 +104,7 @@ std::uint32_t Job::add_state(job::StateKind kind) {
 
 Status Job::load_data() {
   if (parts_->data_loaded) return {};
+  if (parts_->problem) return *parts_->problem;
   Mutex mutex;
   std::optional<Error> failure;
   for (job::DataKind& kind : parts_->store.data) {
@@ -101,8 +112,7 @@ Status Job::load_data() {
     kind.values.resize(shards());
     parts_->pool.run(shards(), 1, [&](std::size_t first, std::size_t last) {
       for (std::size_t shard = first; shard < last; ++shard) {
-        const Task place{0, 0, static_cast<ShardId>(shard), 0, 0};
-        Status status = job::guarded("load", place, [&]() -> Status {
+        Status status = job::guarded(text("load() of shard {}", shard), [&]() -> Status {
           TRY_AS(kind.values[shard], kind.load(static_cast<ShardId>(shard)));
           return {};
         });
@@ -111,7 +121,10 @@ Status Job::load_data() {
         if (!failure) failure = std::move(status).error().with(text("data '{}'", kind.name));
       }
     });
-    if (failure) return *failure;
+    if (failure) {
+      kind.values.clear();
+      return *failure;
+    }
   }
   parts_->data_loaded = true;
   return {};

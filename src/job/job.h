@@ -1,6 +1,6 @@
 #pragma once
-// A job: one run of a program over its shards. Open it, declare tables, data and state, give them to the
-// program, run. Example: examples/softmax.cc; how-to: docs/howto/write-a-program.md.
+// A job: one run of a program over its shards. Open it, declare tables, data and state, give them
+// to the program, run. Example: examples/softmax.cc; how-to: docs/howto/write-a-program.md.
 //
 // Thread: one.
 #include <atomic>
@@ -19,36 +19,37 @@
 namespace castor {
 
 struct JobOptions {
-  ShardId shards = 8;    // virtual parts of the data; fixed for the life of the job, whatever runs it
+  ShardId shards = 8;  // virtual parts of the data; fixed for the life of the job, whatever runs it
   unsigned threads = 1;  // of this process; never changes the result of a deterministic schedule
   std::uint64_t seed = 1;
 };
 
 struct MetricPoint {
-  Clock clock = 0;            // clocks done
-  double pass = 0;            // the same in passes over the data
+  Clock clock = 0;             // clocks done
+  double pass = 0;             // the same in passes over the data
   std::vector<double> values;  // in the order of the program's metrics()
-  double seconds = 0;         // of training so far: tasks and waits, without metrics and checkpoints
-  double cpu_seconds = 0;     // of all threads in the same time
+  double seconds = 0;      // of training so far: tasks and waits, without metrics and checkpoints
+  double cpu_seconds = 0;  // of all threads in the same time
 };
 
 enum class StopReason : std::uint8_t { clocks_done, converged, no_improvement, requested };
 std::string_view name_of(StopReason reason);
 
 struct RunOptions {
-  Clock clocks = 100;        // of the job; a pass may be several (Schedule::clocks_per_pass)
-  Clock metric_every = 0;    // clocks; 0 = once a pass
-  double tolerance = 0;      // stop when the driving metric improves relatively by less; 0 = never
-  int patience = 0;          // stop after so many metrics without improvement; 0 = never
+  Clock clocks = 100;      // of the job; a pass may be several (Schedule::clocks_per_pass)
+  Clock metric_every = 0;  // clocks; 0 = once a pass
+  double tolerance = 0;    // stop when the driving metric improves relatively by less; 0 = never
+  int patience = 0;        // stop after so many metrics without improvement; 0 = never
   std::string driving_metric = {};  // "" = the first
-  bool keep_best = false;    // end with the model of the best driving metric, not the last one
+  bool keep_best = false;  // end with the model of the best driving metric, not the last one
 
   std::string checkpoint_folder = {};  // "" = none
   Duration checkpoint_every = {};      // of real time; 0 = only when asked to stop
   bool resume = false;                 // from the newest good checkpoint there, if there is one
-  Json identity = {};                  // what a checkpoint must have been taken with to be resumed here
+  Json identity = {};  // what a checkpoint must have been taken with to be resumed here
 
-  const std::atomic<bool>* stop_requested = nullptr;  // ends at the next clock edge, with a checkpoint
+  const std::atomic<bool>* stop_requested =
+      nullptr;  // ends at the next clock edge, with a checkpoint
   std::function<void(const MetricPoint&)> on_metric = {};
 };
 
@@ -75,11 +76,12 @@ class Job {
 
   ShardId shards() const;
 
-  // `fill` sets a row before the first clock; without it rows are zero. It draws from the stream of the
-  // row's block. A wrong specification is reported by run().
+  // `fill` sets a row before the first clock; without it rows are zero. It draws from the stream of
+  // the row's block. A wrong specification is reported by run().
   template <Row R>
-  Table<R> table(TableSpec spec, std::function<void(RowId, decltype(std::declval<typename R::View>()[0]),
-                                                    Rng&)> fill = {});
+  Table<R> table(
+      TableSpec spec,
+      std::function<void(RowId, decltype(std::declval<typename R::View>()[0]), Rng&)> fill = {});
   // load(shard) is called once a shard, in parallel.
   template <class D>
   Data<D> data(std::string name, std::function<Result<D>(ShardId)> load);
@@ -87,7 +89,8 @@ class Job {
   template <class S>
   State<S> state(std::string name, bool derived = false);
 
-  // Runs the program until it stops. The job keeps the model: read it with inspect().
+  // Runs the program until it stops. The job keeps the model: read it with inspect(). A second run
+  // starts from nothing again.
   template <Program P>
   Result<Report> run(P& program, const RunOptions& options) {
     return run_hooks(job::wrap(program), options);
@@ -100,6 +103,8 @@ class Job {
   Status load_data();
 
   world::Pool& pool();
+  // Keeps `owner` as long as the job: the world it runs in, say.
+  void keep(std::shared_ptr<void> owner);
 
  private:
   struct Parts;
@@ -113,13 +118,15 @@ class Job {
 };
 
 template <Row R>
-Table<R> Job::table(TableSpec spec,
-                    std::function<void(RowId, decltype(std::declval<typename R::View>()[0]), Rng&)> fill) {
+Table<R> Job::table(
+    TableSpec spec,
+    std::function<void(RowId, decltype(std::declval<typename R::View>()[0]), Rng&)> fill) {
   std::function<void(ps::Block&, Rng&)> fill_block;
   if (fill) {
     fill_block = [fill = std::move(fill)](ps::Block& block, Rng& rng) {
       typename R::View view = block.template view<R>();
-      for (RowId row = view.first(); row < view.first() + view.rows(); ++row) fill(row, view[row], rng);
+      for (RowId row = view.first(); row < view.first() + view.rows(); ++row)
+        fill(row, view[row], rng);
     };
   }
   const std::uint64_t blocks = spec.blocks == 0 ? 1 : spec.blocks;

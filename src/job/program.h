@@ -3,16 +3,19 @@
 //     Schedule schedule();                          // which tasks, in what order
 //     void push(TaskContext& context, const Task& task);   // one task; may return Status instead
 // and, when it has a use for them,
-//     void touches(TouchSet&, const Task&)          // what a task reads and leases; without it a task
-//                                                   // leases the scheduled block and reads every bounded
+//     void touches(TouchSet&, const Task&)          // what a task reads and leases; without it a
+//     task
+//                                                   // leases the scheduled block and reads every
+//                                                   bounded
 //                                                   // table whole
 //     void init(TaskContext&)                       // once a shard, first of all
 //     void derive(TaskContext&)                     // adds the shard's part to the derived tables
-//     void rebuild(TaskContext&)                    // makes the shard's derived state from data and tables
-//     std::vector<MetricSpec> metrics()             // what metric() fills in; the first drives stopping
-//     void metric(TaskContext&, std::span<MetricPart>)   // one shard's part, on a consistent cut
-// A program never mentions a machine, a thread or the time. The same shard is never pushed by two tasks
-// at once; different shards are, so members that tasks change belong into State.
+//     void rebuild(TaskContext&)                    // makes the shard's derived state from data
+//     and tables std::vector<MetricSpec> metrics()             // what metric() fills in; the first
+//     drives stopping void metric(TaskContext&, std::span<MetricPart>)   // one shard's part, on a
+//     consistent cut
+// A program never mentions a machine, a thread or the time. The same shard is never pushed by two
+// tasks at once; different shards are, so members that tasks change belong into State.
 //
 // Thread: hooks of different shards run in parallel, except derive(), which runs shard by shard.
 #include <concepts>
@@ -49,8 +52,8 @@ concept Program = requires(P& program, TaskContext& context, const Task& task) {
 
 namespace job {
 
-// A program wrapped once into a table of per-batch functions, so that the runtime is not a template.
-// Absent hooks are null.
+// A program wrapped once into a table of per-batch functions, so that the runtime is not a
+// template. Absent hooks are null.
 struct ProgramHooks {
   void* self = nullptr;
   Schedule (*schedule)(void*) = nullptr;
@@ -88,7 +91,9 @@ ProgramHooks wrap(P& program) {
     hooks.derive = [](void* self, TaskContext& context) { static_cast<P*>(self)->derive(context); };
   }
   if constexpr (requires(TaskContext& context) { program.rebuild(context); }) {
-    hooks.rebuild = [](void* self, TaskContext& context) { static_cast<P*>(self)->rebuild(context); };
+    hooks.rebuild = [](void* self, TaskContext& context) {
+      static_cast<P*>(self)->rebuild(context);
+    };
   }
   constexpr bool has_metrics = requires(TaskContext& context, std::span<MetricPart> parts) {
     program.metrics();

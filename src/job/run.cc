@@ -10,6 +10,25 @@ namespace {
 
 constexpr ShardId fill_stream = ~ShardId{0} - 1;  // tables are filled from streams of their own
 
+// The first of the errors that the threads of one loop meet.
+class FirstError {
+ public:
+  void note(Status status) EXCLUDES_LOCK(mutex_) {
+    if (status) return;
+    const MutexLock lock(mutex_);
+    if (!failure_) failure_ = std::move(status).error();
+  }
+  Status take() EXCLUDES_LOCK(mutex_) {
+    const MutexLock lock(mutex_);
+    if (failure_) return std::move(*failure_);
+    return {};
+  }
+
+ private:
+  Mutex mutex_;
+  std::optional<Error> failure_ GUARDED_BY(mutex_);
+};
+
 // Adds the parts of all shards along a fixed binary tree over shard numbers.
 MetricPart tree_sum(std::span<const MetricPart> parts) {
   if (parts.size() == 1) return parts.front();
@@ -35,20 +54,23 @@ Result<Report> Run::run() {
   list_section_targets();
   bool resumed = false;
   if (options_.resume) TRY(resume(resumed));
-  if (!resumed) TRY(start());
+  if (!resumed) {
+    TRY(initialise());
+    TRY(derive());
+  }
   last_checkpoint_ = parts_.world->now();
   TRY(loop());
   report_.clock = clock_;
   report_.reason = *stop_;
   if (options_.keep_best && !best_sections_.empty() && stop_ != StopReason::requested) {
     for (const Section& section : best_sections_) TRY(apply_section(section));
-    TRY(each_shard("rebuild", parts_.hooks->rebuild, TaskContext::Mode::cut));
+    TRY(derive());
   }
   return std::move(report_);
 }
 
 Status Run::prepare() {
-  TRY(guarded("schedule", {}, [this]() -> Status {
+  TRY(guarded("schedule() or metrics()", [this]() -> Status {
     schedule_ = parts_.hooks->schedule(parts_.hooks->self);
     if (parts_.hooks->metrics != nullptr) {
       report_.metrics = parts_.hooks->metrics(parts_.hooks->self);
@@ -58,10 +80,14 @@ Status Run::prepare() {
   if (schedule_.phases().empty()) return error(Code::invalid, "schedule() returned no phases");
   for (const schedule::Phase& phase : schedule_.phases()) {
     if (std::holds_alternative<Sweep>(phase.rule)) continue;
-    if (phase.table >= parts_.store->tables.size() ||
-        parts_.store->tables[phase.table].table->spec().sharing != Sharing::leased) {
+    const auto& tables = parts_.store->tables;
+    if (phase.table >= tables.size() || tables[phase.table].table->blocks() != phase.blocks ||
+        tables[phase.table].table->spec().sharing != Sharing::leased) {
       return error(Code::invalid, "rotate and grid need a leased table of this job");
     }
+  }
+  if (options_.resume && options_.checkpoint_folder.empty()) {
+    return error(Code::invalid, "resuming needs a folder of checkpoints");
   }
   if (options_.clocks < 0) return error(Code::invalid, "clocks is {}", options_.clocks);
   metric_every_ = options_.metric_every > 0 ? options_.metric_every : schedule_.clocks_per_pass();
@@ -74,20 +100,42 @@ Status Run::prepare() {
   return {};
 }
 
-Status Run::start() {
+// As before the first clock, whatever ran before: fresh state, filled tables, init().
+Status Run::initialise() {
+  for (auto& open : parts_.store->open) open.clear();
+  for (StateKind& kind : parts_.store->states) {
+    for (auto& value : kind.values) value = kind.make();
+  }
   for (TableId id = 0; id < parts_.store->tables.size(); ++id) {
-    const TableEntry& entry = parts_.store->tables[id];
-    entry.table->set_clock(0);
-    parts_.pool->run(entry.table->blocks(), 1, [&](std::size_t first, std::size_t last) {
-      for (auto block = static_cast<BlockId>(first); block < last; ++block) {
-        entry.table->values(block).set_zero();
-        if (!entry.fill) continue;
+    parts_.store->tables[id].table->set_clock(0);
+    TRY(fill(id));
+  }
+  return each_shard("init", parts_.hooks->init, TaskContext::Mode::cut);
+}
+
+Status Run::fill(TableId id) {
+  const TableEntry& entry = parts_.store->tables[id];
+  FirstError failure;
+  parts_.pool->run(entry.table->blocks(), 1, [&](std::size_t first, std::size_t last) {
+    for (auto block = static_cast<BlockId>(first); block < last; ++block) {
+      entry.table->values(block).set_zero();
+      if (!entry.fill) continue;
+      const std::string& name = entry.table->spec().name;
+      failure.note(guarded(text("filling block {} of table '{}'", block, name), [&]() -> Status {
         Rng rng({parts_.seed, fill_stream - id, 0, block});
         entry.fill(entry.table->values(block), rng);
-      }
-    });
+        return {};
+      }));
+    }
+  });
+  return failure.take();
+}
+
+// Makes what is derived from the rest: tables from state, then state from tables.
+Status Run::derive() {
+  for (TableId id = 0; id < parts_.store->tables.size(); ++id) {
+    if (parts_.store->tables[id].table->spec().derived) TRY(fill(id));
   }
-  TRY(each_shard("init", parts_.hooks->init, TaskContext::Mode::cut));
   TRY(each_shard("derive", parts_.hooks->derive, TaskContext::Mode::derive));
   return each_shard("rebuild", parts_.hooks->rebuild, TaskContext::Mode::cut);
 }
@@ -95,21 +143,17 @@ Status Run::start() {
 Status Run::each_shard(std::string_view name, void (*hook)(void*, TaskContext&),
                        TaskContext::Mode mode) {
   if (hook == nullptr) return {};
-  Mutex mutex;
-  std::optional<Error> failure;
+  FirstError failure;
   auto call = [&](std::size_t first, std::size_t last) {
     TaskContext context(*parts_.store, parts_.seed, mode);
     for (auto shard = static_cast<ShardId>(first); shard < last; ++shard) {
-      const Task place{0, -1, shard, 0, 0};  // clock -1: before the first
+      const Task place{0, -1, shard, 0, 0};  // outside all clocks
       CHECK(context.acquire(place, {}).has_value());
-      Status status = guarded(name, place, [&]() -> Status {
+      failure.note(guarded(text("{}() of shard {}", name, shard), [&]() -> Status {
         hook(parts_.hooks->self, context);
         return {};
-      });
+      }));
       context.release();
-      if (status) continue;
-      const MutexLock lock(mutex);
-      if (!failure) failure = std::move(status).error();
     }
   };
   if (mode == TaskContext::Mode::derive) {
@@ -117,8 +161,7 @@ Status Run::each_shard(std::string_view name, void (*hook)(void*, TaskContext&),
   } else {
     parts_.pool->run(parts_.store->shards, 1, call);
   }
-  if (failure) return *failure;
-  return {};
+  return failure.take();
 }
 
 bool Run::is_stop_requested() const {
@@ -137,7 +180,8 @@ Clock Run::next_limit() const {
 }
 
 Status Run::loop() {
-  if (options_.clocks == 0) TRY(measure());
+  const bool is_measured = !report_.curve.empty() && report_.curve.back().clock == clock_;
+  if (clock_ >= options_.clocks && !is_measured) TRY(measure());
   while (!stop_) {
     if (is_stop_requested()) {
       stop_ = StopReason::requested;
@@ -149,7 +193,8 @@ Status Run::loop() {
     if (clock_ % metric_every_ == 0 || clock_ == options_.clocks) TRY(measure());
     TRY(checkpoint_if_due());
   }
-  if (stop_ == StopReason::requested && !options_.checkpoint_folder.empty()) return write_checkpoint();
+  if (stop_ == StopReason::requested && !options_.checkpoint_folder.empty())
+    return write_checkpoint();
   return {};
 }
 
@@ -177,8 +222,7 @@ Status Run::measure() {
   const std::size_t count = report_.metrics.size(), shards = parts_.store->shards;
   std::vector<MetricPart> parts(count * shards);  // (metric, shard)
   if (parts_.hooks->metric != nullptr) {
-    Mutex mutex;
-    std::optional<Error> failure;
+    FirstError failure;
     parts_.pool->run(shards, 1, [&](std::size_t first, std::size_t last) {
       TaskContext context(*parts_.store, parts_.seed, TaskContext::Mode::cut);
       std::vector<MetricPart> mine(count);
@@ -186,18 +230,16 @@ Status Run::measure() {
         std::ranges::fill(mine, MetricPart{});
         const Task place{0, clock_, static_cast<ShardId>(shard), 0, 0};
         CHECK(context.acquire(place, {}).has_value());
-        Status status = guarded("metric", place, [&]() -> Status {
+        const std::string what = text("metric() of shard {} at clock {}", shard, clock_);
+        failure.note(guarded(what, [&]() -> Status {
           parts_.hooks->metric(parts_.hooks->self, context, mine);
           return {};
-        });
+        }));
         context.release();
         for (std::size_t m = 0; m < count; ++m) parts[m * shards + shard] = mine[m];
-        if (status) continue;
-        const MutexLock lock(mutex);
-        if (!failure) failure = std::move(status).error();
       }
     });
-    if (failure) return *failure;
+    TRY(failure.take());
   }
   for (std::size_t m = 0; m < count; ++m) {
     point.values.push_back(combined(report_.metrics[m].combine,
@@ -205,8 +247,11 @@ Status Run::measure() {
   }
   judge(point);
   report_.curve.push_back(point);
-  if (options_.on_metric) options_.on_metric(point);
-  return {};
+  if (!options_.on_metric) return {};
+  return guarded("on_metric()", [&]() -> Status {
+    options_.on_metric(point);
+    return {};
+  });
 }
 
 bool Run::is_better(double value, double than) const {
@@ -218,10 +263,15 @@ bool Run::is_better(double value, double than) const {
 void Run::judge(const MetricPoint& point) {
   if (point.values.empty()) return;
   const double value = point.values[driving_];
-  if (options_.tolerance > 0 && !report_.curve.empty()) {
+  if (std::isnan(value)) {
+    log_.warn("job.metric_not_a_number",
+              {{"metric", report_.metrics[driving_].name}, {"clock", clock_}});
+  } else if (options_.tolerance > 0 && !report_.curve.empty()) {
     const double before = report_.curve.back().values[driving_];
     const double gain = is_better(value, before) ? std::abs(value - before) : 0;
-    if (gain < options_.tolerance * std::abs(before)) stop_ = StopReason::converged;
+    if (std::isfinite(before) && gain <= options_.tolerance * std::abs(before)) {
+      stop_ = StopReason::converged;
+    }
   }
   if (std::isfinite(value) && (!best_ || is_better(value, *best_))) {
     best_ = value;

@@ -1,6 +1,6 @@
 #pragma once
-// One run of a program: start or resume, clocks between consistent cuts, and at the cuts metrics, stopping
-// rules and checkpoints.
+// One run of a program: start or resume, clocks between consistent cuts, and at the cuts metrics,
+// stopping rules and checkpoints.
 //
 // Thread: the one that calls run().
 #include <functional>
@@ -24,12 +24,15 @@ class Run {
 
  private:
   Status prepare();
-  Status start();
+  Status initialise();
+  Status fill(TableId id);
+  Status derive();
   Status resume(bool& resumed);
   Status restore(const std::string& path);
   void list_section_targets();
   Status apply_section(const Section& section);
-  Status each_shard(std::string_view name, void (*hook)(void*, TaskContext&), TaskContext::Mode mode);
+  Status each_shard(std::string_view name, void (*hook)(void*, TaskContext&),
+                    TaskContext::Mode mode);
 
   Status loop();
   Status run_until(Clock limit);

@@ -1,7 +1,11 @@
-// The part of a run that has to do with checkpoints: what goes into one, and how a run is taken up again.
+// The part of a run that has to do with checkpoints: what goes into one, and how a run is taken up
+// again.
 #include <cmath>
+#include <limits>
+#include <set>
 
 #include "job/run.h"
+#include "job/task_boundary.h"
 
 namespace castor::job {
 namespace {
@@ -11,6 +15,19 @@ constexpr std::string_view best_prefix = "best/";
 std::string state_section(const StateKind& kind, ShardId shard) {
   return text("state/{}/{}", kind.name, shard);
 }
+// Of a metric: a number, or "nan", "inf", "-inf".
+Result<double> number_of(const Json& value) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (const double* real = value.as_real()) return *real;
+  if (const std::int64_t* integer = value.as_int()) return static_cast<double>(*integer);
+  const std::string* word = value.as_string();
+  if (word != nullptr && *word == "nan") return std::nan("");
+  if (word != nullptr && (*word == "inf" || *word == "-inf")) {
+    return *word == "inf" ? infinity : -infinity;
+  }
+  return error(Code::corrupt, "a metric that is not a number");
+}
+
 std::string table_section(const ps::TableStore& table, BlockId block) {
   return text("table/{}/{}", table.spec().name, block);
 }
@@ -27,7 +44,8 @@ std::vector<Section> Run::model_sections() const {
     }
   }
   for (const TableEntry& entry : parts_.store->tables) {
-    for (BlockId block = 0; block < entry.table->blocks() && !entry.table->spec().derived; ++block) {
+    for (BlockId block = 0; block < entry.table->blocks() && !entry.table->spec().derived;
+         ++block) {
       ByteWriter out;
       entry.table->values(block).encode(out);
       sections.push_back({table_section(*entry.table, block), out.take()});
@@ -50,13 +68,19 @@ Json Run::header() const {
   Json curve{Json::Array{}};
   for (const MetricPoint& point : report_.curve) {
     Json values{Json::Array{}};
-    for (const double value : point.values) values.push(value);
-    curve.push(Json(Json::Object{}).set("clock", point.clock).set("pass", point.pass)
-                   .set("values", std::move(values)).set("seconds", point.seconds)
+    // JSON has no way to write what is not finite.
+    for (const double value : point.values) {
+      values.push(std::isfinite(value) ? Json(value) : Json(shortest(value)));
+    }
+    curve.push(Json(Json::Object{})
+                   .set("clock", point.clock)
+                   .set("pass", point.pass)
+                   .set("values", std::move(values))
+                   .set("seconds", point.seconds)
                    .set("cpu_seconds", point.cpu_seconds));
   }
   Json result;
-  result.set("identity", options_.identity).set("seed", parts_.seed);
+  result.set("identity", options_.identity).set("seed", std::to_string(parts_.seed));
   result.set("shards", parts_.store->shards).set("clock", clock_).set("tasks", report_.tasks);
   result.set("seconds", report_.seconds).set("cpu_seconds", report_.cpu_seconds);
   result.set("stalled_seconds", report_.stalled_seconds).set("best_clock", report_.best_clock);
@@ -68,8 +92,10 @@ Json Run::header() const {
 std::uint64_t Run::bytes_expected() const {
   std::uint64_t bytes = 1u << 16;
   for (const TableEntry& entry : parts_.store->tables) {
-    const TableSpec& spec = entry.table->spec();
-    bytes += spec.rows * spec.width * 4;
+    for (BlockId block = 0; block < entry.table->blocks() && !entry.table->spec().derived;
+         ++block) {
+      bytes += entry.table->values(block).encoded_bytes();
+    }
   }
   for (const Section& section : best_sections_) bytes += section.bytes.size();
   return bytes;
@@ -77,9 +103,10 @@ std::uint64_t Run::bytes_expected() const {
 
 Status Run::write_checkpoint() {
   const std::string doing = text("writing a checkpoint to '{}'", options_.checkpoint_folder);
-  auto write = [&]() -> Result<std::string> {
-    TRY_AS(auto writer, CheckpointWriter::open(parts_.world->files(), options_.checkpoint_folder, clock_,
-                                               header(), bytes_expected()));
+  std::string path;
+  auto write = [&]() -> Status {
+    TRY_AS(auto writer, CheckpointWriter::open(parts_.world->files(), options_.checkpoint_folder,
+                                               clock_, header(), bytes_expected()));
     for (const StateKind& kind : parts_.store->states) {
       for (ShardId shard = 0; shard < parts_.store->shards && !kind.derived; ++shard) {
         ByteWriter out;
@@ -88,7 +115,8 @@ Status Run::write_checkpoint() {
       }
     }
     for (const TableEntry& entry : parts_.store->tables) {
-      for (BlockId block = 0; block < entry.table->blocks() && !entry.table->spec().derived; ++block) {
+      for (BlockId block = 0; block < entry.table->blocks() && !entry.table->spec().derived;
+           ++block) {
         ByteWriter out;
         entry.table->values(block).encode(out);
         TRY(writer.add(table_section(*entry.table, block), out.bytes()));
@@ -97,21 +125,21 @@ Status Run::write_checkpoint() {
     for (const Section& section : best_sections_) {
       TRY(writer.add(std::string(best_prefix) + section.name, section.bytes));
     }
-    return writer.publish();
+    TRY_AS(path, writer.publish());
+    return {};
   };
-  auto path = write();
-  if (!path) return std::move(path).error().with(doing);
-  report_.checkpoint = std::move(path).value();
+  TRY(guarded(doing, write));
+  report_.checkpoint = path;
   last_checkpoint_ = parts_.world->now();
   log_.info("job.checkpoint", {{"clock", clock_}, {"path", report_.checkpoint}});
   return {};
 }
 
 Status Run::resume(bool& resumed) {
-  TRY_AS(const auto found,
-         list_checkpoints(parts_.world->files(), options_.checkpoint_folder));
+  TRY_AS(const auto found, list_checkpoints(parts_.world->files(), options_.checkpoint_folder));
   std::optional<Error> damaged;
   for (const CheckpointName& candidate : found) {
+    TRY(initialise());
     Status restored = restore(candidate.path);
     if (restored) {
       resumed = true;
@@ -131,16 +159,18 @@ Status Run::resume(bool& resumed) {
 Status Run::read_header(const Json& header) {
   const Json* identity = header.find("identity");
   if (identity == nullptr || identity->dump() != options_.identity.dump()) {
-    return error(Code::invalid,
-                 "the checkpoint was taken with other options or data; was {}, now {}",
+    return error(Code::invalid, "it was taken with other options or data: then {}, now {}",
                  identity == nullptr ? "nothing" : identity->dump(), options_.identity.dump());
   }
-  TRY_AS(const std::int64_t seed, header.integer("seed"));
+  TRY_AS(const std::string seed, header.string("seed"));
   TRY_AS(const std::int64_t shards, header.integer("shards"));
-  if (static_cast<std::uint64_t>(seed) != parts_.seed || shards != parts_.store->shards) {
-    return error(Code::invalid, "the checkpoint was taken with seed {} and {} shards", seed, shards);
+  if (seed != std::to_string(parts_.seed) || shards != parts_.store->shards) {
+    return error(Code::invalid,
+                 "it was taken with seed {} and {} shards, now there are seed {} and {}",
+                 printable(seed), shards, parts_.seed, parts_.store->shards);
   }
   TRY_AS(clock_, header.integer("clock"));
+  if (clock_ < 0) return error(Code::corrupt, "clock {}", clock_);
   TRY_AS(const std::int64_t tasks, header.integer("tasks"));
   report_.tasks = static_cast<std::uint64_t>(tasks);
   TRY_AS(report_.seconds, header.number("seconds"));
@@ -150,7 +180,8 @@ Status Run::read_header(const Json& header) {
   TRY_AS(const std::int64_t without, header.integer("without_improvement"));
   without_improvement_ = static_cast<int>(without);
   best_.reset();
-  if (const Json* has = header.find("has_best"); has != nullptr && has->as_bool() && *has->as_bool()) {
+  if (const Json* has = header.find("has_best");
+      has != nullptr && has->as_bool() && *has->as_bool()) {
     TRY_AS(best_, header.number("best"));
   }
   report_.curve.clear();
@@ -163,11 +194,10 @@ Status Run::read_header(const Json& header) {
     TRY_AS(point.seconds, entry.number("seconds"));
     TRY_AS(point.cpu_seconds, entry.number("cpu_seconds"));
     const Json* values = entry.find("values");
-    if (values == nullptr || values->as_array() == nullptr) return error(Code::corrupt, "no values");
+    if (values == nullptr || values->as_array() == nullptr)
+      return error(Code::corrupt, "no values");
     for (const Json& value : *values->as_array()) {
-      point.values.push_back(value.as_real() != nullptr  ? *value.as_real()
-                             : value.as_int() != nullptr ? static_cast<double>(*value.as_int())
-                                                         : std::nan(""));
+      TRY_AS(point.values.emplace_back(), number_of(value));
     }
     if (point.values.size() != report_.metrics.size()) {
       return error(Code::corrupt, "a point of {} metrics, not {}", point.values.size(),
@@ -188,7 +218,8 @@ void Run::list_section_targets() {
     }
   }
   for (TableEntry& entry : parts_.store->tables) {
-    for (BlockId block = 0; block < entry.table->blocks() && !entry.table->spec().derived; ++block) {
+    for (BlockId block = 0; block < entry.table->blocks() && !entry.table->spec().derived;
+         ++block) {
       targets_[table_section(*entry.table, block)] = [&entry, block](ByteReader& in) {
         return entry.table->values(block).decode(in);
       };
@@ -202,8 +233,11 @@ Status Run::apply_section(const Section& section) {
     return error(Code::corrupt, "unknown section '{}'", printable(section.name));
   }
   ByteReader in(section.bytes);
-  TRY(target->second(in));
-  return in.finish(section.name);
+  Status decoded = guarded("decode()", [&] { return target->second(in); });
+  if (decoded) decoded = in.finish(section.name);
+  if (!decoded)
+    return error(Code::corrupt, "section '{}': {}", section.name, decoded.error().message());
+  return {};
 }
 
 Status Run::restore(const std::string& path) {
@@ -212,7 +246,7 @@ Status Run::restore(const std::string& path) {
     return std::move(status).error().with(text("checkpoint '{}'", path));
   }
   best_sections_.clear();
-  std::size_t applied = 0;
+  std::set<std::string, std::less<>> applied;
   for (;;) {
     TRY_AS(Section section, reader.next());
     if (section.name.empty()) break;
@@ -222,20 +256,14 @@ Status Run::restore(const std::string& path) {
       continue;
     }
     TRY(apply_section(section));
-    ++applied;
+    applied.insert(section.name);
   }
-  for (const TableEntry& entry : parts_.store->tables) {
-    entry.table->set_clock(clock_);
-    for (BlockId block = 0; block < entry.table->blocks() && entry.table->spec().derived; ++block) {
-      entry.table->values(block).set_zero();
-    }
+  if (applied.size() != targets_.size()) {
+    return error(Code::corrupt, "checkpoint '{}' has {} sections, not {}", path, applied.size(),
+                 targets_.size());
   }
-  if (applied != targets_.size()) {
-    return error(Code::corrupt, "checkpoint '{}' has {} sections, not {}", path, applied, targets_.size());
-  }
-  for (auto& open : parts_.store->open) open.clear();
-  TRY(each_shard("derive", parts_.hooks->derive, TaskContext::Mode::derive));
-  return each_shard("rebuild", parts_.hooks->rebuild, TaskContext::Mode::cut);
+  for (const TableEntry& entry : parts_.store->tables) entry.table->set_clock(clock_);
+  return derive();
 }
 
 }  // namespace castor::job

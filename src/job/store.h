@@ -1,8 +1,9 @@
 #pragma once
-// Everything a job holds for its program in this process: tables, shard state, shard data. Type-erased:
-// the typed handles of handles.h index into it.
+// Everything a job holds for its program in this process: tables, shard state, shard data.
+// Type-erased: the typed handles of handles.h index into it.
 //
-// Thread: set up by one thread; afterwards each shard's state and data belong to the task of that shard.
+// Thread: set up by one thread; afterwards each shard's state and data belong to the task of that
+// shard.
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,7 +16,8 @@
 
 namespace castor::job {
 
-// One kind of per-shard value: how to make, encode and decode it. The object is a void* in this process.
+// One kind of per-shard value: how to make, encode and decode it. The object is a void* in this
+// process.
 struct StateKind {
   std::string name;
   bool derived = false;  // rebuild() can make it again: never checkpointed
@@ -50,7 +52,8 @@ struct OpenClock {
 
 struct Store {
   ShardId shards = 1;
-  std::vector<std::vector<OpenClock>> open;  // by shard, earliest clock first; each its shard's task's
+  std::vector<std::vector<OpenClock>>
+      open;  // by shard, earliest clock first; each its shard's task's
   std::vector<TableEntry> tables;
   std::vector<StateKind> states;
   std::vector<DataKind> data;

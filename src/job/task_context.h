@@ -45,8 +45,8 @@ class TouchSet {
   std::vector<Entry> entries_;
 };
 
-// A view of all rows of a table, whatever block they are in. For loops over many rows of one block, take
-// the block's own view: it costs no division a row.
+// A view of all rows of a table, whatever block they are in. For loops over many rows of one block,
+// take the block's own view: it costs no division a row.
 template <Row R>
 class TableView {
  public:
@@ -71,9 +71,9 @@ class TaskContext {
   TaskContext(job::Store& store, std::uint64_t seed, Mode mode)
       : store_(store), seed_(seed), mode_(mode) {}
 
-  // Acquires what `touches` says for `task`. Code::invalid when another task holds a block of it: the
-  // program's declarations conflict. release() gives all of it back.
-  Status acquire(const Task& task, const TouchSet& touches);
+  // Acquires what `touches` says for `task`. Code::invalid when it conflicts with another task that
+  // may run at the same time. release() gives all of it back.
+  Status acquire(const Task& task, const TouchSet& touches, bool is_sweep = false);
   void release();
 
   const Task& task() const { return task_; }
@@ -84,7 +84,9 @@ class TaskContext {
   // This shard's data and state.
   template <class D>
   const D& data(const Data<D>& handle) const {
-    return *static_cast<const D*>(store_.data[handle.id].values[task_.shard].get());
+    const auto& values = store_.data[handle.id].values;
+    CHECK(!values.empty(), "data '{}' is not loaded", store_.data[handle.id].name);
+    return *static_cast<const D*>(values[task_.shard].get());
   }
   template <class S>
   S& state(const State<S>& handle) const {
@@ -109,10 +111,12 @@ class TaskContext {
     return {table.range(0).second, std::move(blocks)};
   }
 
-  // What this shard adds to a row of a bounded table in this clock: add to it, do not assign. Committed
-  // when the shard ends the clock. The task's own views do not show it; the shard's next task does.
+  // What this shard adds to a row of a bounded table in this clock: add to it, do not assign.
+  // Committed when the shard ends the clock. The task's own views do not show it; the shard's next
+  // task does.
   template <Row R>
   decltype(auto) increment(const Table<R>& table, RowId row) {
+    CHECK(row < table.rows(), "row {} of {}", row, table.rows());
     const BlockId block = table.block_of(row);
     if (mode_ == Mode::derive) return values(table.id(), block).template view<R>()[row];
     ps::Delta& delta = delta_of(table.id(), block);
@@ -146,19 +150,29 @@ class TaskContext {
     BlockId block;
     bool exclusive;
   };
-  Status hold(TableId table, BlockId block, bool exclusive);
+  Status acquire_leased(const TouchSet& touches, TouchSet::Mode mode, bool is_sweep);
+  Result<std::pair<BlockId, BlockId>> range_of(const TouchSet::Entry& entry) const;
+  Status hold(Held wanted, bool is_sweep);
+  bool holds(TableId table, BlockId block, bool exclusively) const;
   void require_lease(TableId table, BlockId block) const;
   const ps::Block& readable(TableId table, BlockId block) const;
   ps::Delta& delta_of(TableId table, BlockId block);
-  ps::Block& values(TableId table, BlockId block) { return store_.tables[table].table->values(block); }
+  ps::Block& values(TableId table, BlockId block) {
+    return store_.tables[table].table->values(block);
+  }
   ps::Pin pinned(TableId table, BlockId block) const;
 
   job::Store& store_;
   const std::uint64_t seed_;
   const Mode mode_;
-  Task task_;
+  Task task_{};
   std::vector<Pinned> pins_;
   std::vector<Held> held_;
+  // Where the last look-ups ended: rows and blocks are mostly asked for in order.
+  mutable std::size_t next_pin_ = 0;
+  TableId last_table_ = 0;
+  BlockId last_block_ = 0;
+  ps::Delta* last_delta_ = nullptr;
   std::optional<Rng> rng_;
 };
 

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "job/task_boundary.h"
 
 namespace castor::job {
 namespace {
 
-// A thread without a task looks this often before it sleeps: tasks are tens of microseconds long, and
-// waking a sleeper costs as much. About 20 us in all.
+// A thread without a task looks this often before it sleeps: tasks are tens of microseconds long,
+// and waking a sleeper costs as much. About 20 us in all.
 constexpr int spins_max = 400;
 
 inline void relax() {
@@ -22,7 +23,7 @@ inline void relax() {
 
 TaskLoop::TaskLoop(const Parts& parts, const schedule::Phase& phase, std::uint32_t phase_index,
                    Clock first)
-    : parts_(parts), phase_(phase) {
+    : parts_(parts), phase_(phase), is_sweep_(std::holds_alternative<Sweep>(phase.rule)) {
   schedule::BoardOptions options;
   options.shards = parts.store->shards;
   options.first = first;
@@ -37,8 +38,8 @@ TaskLoop::TaskLoop(const Parts& parts, const schedule::Phase& phase, std::uint32
   fresh_until_ = least_applied();
 }
 
-// The latest clock whose tasks every bounded table lets read: the predicate of each table's consistency,
-// on the block that is furthest behind.
+// The latest clock whose tasks every bounded table lets read: the predicate of each table's
+// consistency, on the block that is furthest behind.
 Clock TaskLoop::least_applied() const {
   Clock least = std::numeric_limits<Clock>::max();
   for (const TableEntry& entry : parts_.store->tables) {
@@ -55,8 +56,7 @@ Clock TaskLoop::least_applied() const {
 bool TaskLoop::is_fresh(const Task& task) const {
   if (task.clock > fresh_until_) return false;
   // A sweep over leased tables: what it reads or leases must have been left by all earlier clocks.
-  const bool in_sweep = std::holds_alternative<Sweep>(phase_.rule);
-  return !(in_sweep && has_leased_) || board_->closed() >= task.clock;
+  return !(is_sweep_ && has_leased_) || board_->closed() >= task.clock;
 }
 
 bool TaskLoop::is_over() const { return failure_.has_value() || board_->closed() >= limit_; }
@@ -77,8 +77,10 @@ void TaskLoop::work(unsigned /*index*/, FunctionRef<bool()> should_cut) {
   TaskContext context(*parts_.store, parts_.seed, TaskContext::Mode::task);
   TouchSet touches;
   while (const std::optional<Task> task = next_task()) {
-    Status status = run_task(context, *task, touches);
-    finish(*task, std::move(status), should_cut);
+    bool committed = false;
+    Status status = run_task(context, *task, touches, committed);
+    const Clock fresh = committed ? least_applied() : 0;
+    if (book(*task, std::move(status), fresh) && should_cut()) cut();
   }
 }
 
@@ -92,6 +94,9 @@ std::optional<Task> TaskLoop::next_task() {
       if (!is_over()) {
         task = board_->take([this](const Task& candidate) { return is_fresh(candidate); });
       }
+      CHECK(task || is_over() || running_ > 0, "clock {} cannot go on: no task runs, none may",
+            board_->closed());
+      if (task) ++running_;
       if (task || is_over()) {
         if (waiting_since) stalled_ns_ += (parts_.world->now() - *waiting_since).ns;
         return task;
@@ -111,7 +116,7 @@ void TaskLoop::declare(TouchSet& touches, const Task& task) const {
     parts_.hooks->touches(parts_.hooks->self, touches, task);
     return;
   }
-  if (!std::holds_alternative<Sweep>(phase_.rule)) {
+  if (!is_sweep_) {
     touches.add({phase_.table, task.block, TouchSet::Mode::lease});
   }
   for (TableId id = 0; id < parts_.store->tables.size(); ++id) {
@@ -121,7 +126,8 @@ void TaskLoop::declare(TouchSet& touches, const Task& task) const {
   }
 }
 
-Status TaskLoop::run_task(TaskContext& context, const Task& task, TouchSet& touches) {
+Status TaskLoop::run_task(TaskContext& context, const Task& task, TouchSet& touches,
+                          bool& committed) {
   TRY(guarded("touches", task, [&]() -> Status {
     declare(touches, task);
     return {};
@@ -130,40 +136,54 @@ Status TaskLoop::run_task(TaskContext& context, const Task& task, TouchSet& touc
   if (std::ranges::find(open, task.clock, &OpenClock::clock) == open.end()) {
     open.push_back({task.clock, 0, {}});
   }
-  Status status = context.acquire(task, touches);
+  Status status = context.acquire(task, touches, is_sweep_);
   if (status) {
-    status = guarded("push", task, [&] { return parts_.hooks->push(parts_.hooks->self, context, task); });
+    status = guarded("push", task,
+                     [&] { return parts_.hooks->push(parts_.hooks->self, context, task); });
   }
   context.release();
-  if (status) commit_shard(task);
+  if (status) committed = commit_shard(task);
   return status;
 }
 
 // Counts the task; when it was the shard's last of its clock, commits what the shard added.
-void TaskLoop::commit_shard(const Task& task) {
+bool TaskLoop::commit_shard(const Task& task) {
   std::vector<OpenClock>& open = parts_.store->open[task.shard];
   const auto entry = std::ranges::find(open, task.clock, &OpenClock::clock);
-  if (++entry->tasks_done < phase_.blocks) return;
-  CHECK(entry == open.begin(), "shard {} ends clock {} before an earlier one", task.shard, task.clock);
-  for (TableId id = 0; has_bounded_ && id < parts_.store->tables.size(); ++id) {
+  if (++entry->tasks_done < phase_.blocks) return false;
+  CHECK(entry == open.begin(), "shard {} ends clock {} before an earlier one", task.shard,
+        task.clock);
+  if (has_bounded_) commit(task, *entry);
+  open.erase(entry);
+  return true;
+}
+
+// Every block of every bounded table learns that the shard has ended the clock.
+void TaskLoop::commit(const Task& task, OpenClock& entry) {
+  const auto place = [](const OpenClock::Change& change) {
+    return std::pair(change.table, change.block);
+  };
+  std::ranges::sort(entry.changes, {}, place);
+  auto change = entry.changes.begin();
+  for (TableId id = 0; id < parts_.store->tables.size(); ++id) {
     ps::TableStore& table = *parts_.store->tables[id].table;
     if (table.spec().sharing == Sharing::leased) continue;
     for (BlockId block = 0; block < table.blocks(); ++block) {
       std::unique_ptr<ps::Delta> delta;
-      for (OpenClock::Change& change : entry->changes) {
-        if (change.table == id && change.block == block) delta = std::move(change.delta);
+      if (change != entry.changes.end() && place(*change) == std::pair(id, block)) {
+        delta = std::move((change++)->delta);
       }
       table.commit(task.shard, task.clock, block, std::move(delta));
     }
   }
-  open.erase(entry);
+  CHECK(change == entry.changes.end());
 }
 
-void TaskLoop::finish(const Task& task, Status status, FunctionRef<bool()> should_cut) {
-  const Clock fresh = has_bounded_ ? least_applied() : std::numeric_limits<Clock>::max();
+bool TaskLoop::book(const Task& task, Status status, Clock fresh) {
   bool closed_a_clock = false;
   {
     const MutexLock lock(mutex_);
+    --running_;
     fresh_until_ = std::max(fresh_until_, fresh);
     if (status) {
       const Clock before = board_->closed();
@@ -173,15 +193,19 @@ void TaskLoop::finish(const Task& task, Status status, FunctionRef<bool()> shoul
     } else if (!failure_) {
       failure_ = std::move(status).error();
     }
+    progress_.fetch_add(1);
   }
-  if (closed_a_clock && should_cut()) {
+  changed_.notify_all();
+  return closed_a_clock;
+}
+
+// Ends with the clocks that have begun.
+void TaskLoop::cut() {
+  {
     const MutexLock lock(mutex_);
     limit_ = std::min(limit_, board_->begun());
     board_->allow_until(limit_);
-  }
-  {
-    const MutexLock lock(mutex_);  // so that no thread misses it between looking and sleeping
-    progress_.fetch_add(1);
+    progress_.fetch_add(1);  // a thread that waits for a task may have none to wait for now
   }
   changed_.notify_all();
 }
