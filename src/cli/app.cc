@@ -99,16 +99,21 @@ Error unknown_command(std::span<const CommandEntry> all, std::string_view prefix
                prefix);
 }
 
+int show(const std::string& page) {
+  Output output;
+  output.result(page);
+  const Status written = output.finish();
+  if (!written) say_error(output, {}, written.error());
+  return written ? exit_done : exit_failed;
+}
+
 int run_command(const CommandEntry& entry, std::span<const std::string> line,
                 std::span<const std::string> words) {
-  Output output;
-  SharedOptions shared;
   const auto command = entry.make(entry.name);
   const Spec spec = spec_of(entry, *command);
-  if (wants_help(words)) {
-    output.result(help_page(spec));
-    return output.finish() ? exit_done : exit_failed;
-  }
+  if (wants_help(words)) return show(help_page(spec));
+  Output output;
+  SharedOptions shared;
   const auto world = world::real_world();
   Status usage = parse(spec, shared, words, world->files());
   if (usage) usage = command->check();
@@ -126,14 +131,6 @@ int run_command(const CommandEntry& entry, std::span<const std::string> line,
   if (!done && !done.error().message().empty()) say_error(output, shared, done.error());
   if (const int by_signal = exit_code_of_signal(); by_signal != 0 && !done) return by_signal;
   return done ? exit_done : exit_failed;
-}
-
-int show(const std::string& page) {
-  Output output;
-  output.result(page);
-  const Status written = output.finish();
-  if (!written) say_error(output, {}, written.error());
-  return written ? exit_done : exit_failed;
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ class SplitCommand final : public Command {
             "Reads ratings and writes some of them, chosen by the seed, to one file and the others "
             "to another. The same ratings, options and seed give the same files.",
         .examples = {"castor data split ratings.tsv --train-out train.tsv --test-out test.tsv",
-                     "castor data split ratings.csv --per-user 10 --by last --train-out a.csv "
+                     "castor data split all.csv --per-user 10 --by last --train-out a.csv "
                      "--test-out b.csv"},
         .positionals = {files_argument(&read_.paths)},
         .groups = {{"Where to",
@@ -132,9 +132,10 @@ class GenerateCommand final : public Command {
             "Writes ratings that follow a hidden model of low rank, with noise, active and quiet "
             "users, popular and rare items; and says the error of that hidden model, which no "
             "trained one can beat by much.",
-        .examples = {"castor data generate ratings --out ratings.tsv",
-                     "castor data generate ratings --users 138000 --items 27000 --ratings 20e6 "
-                     "--test 0.1 --out train.tsv --test-out test.tsv"},
+        .examples =
+            {"castor data generate ratings --out ratings.tsv",
+             "castor data generate ratings --ratings 1e6 --users 20000 --items 5000 --out big.tsv",
+             "castor data generate ratings --test 0.1 --out train.tsv --test-out test.tsv"},
         .groups = {{"Where to",
                     {{.name = "out",
                       .target = &out_,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <limits>
 
 #include "core/text.h"
 
@@ -160,14 +161,17 @@ std::string usage_of(const Field& field) {
 std::string legal_values(const Field& field) {
   std::string out;
   if (is_number(field) || (!field.choices.empty() && !is_short_choice(field))) {
-    out = expected(field);
+    Field shown = field;
+    if (shown.maximum >= boundless) shown.maximum = std::numeric_limits<double>::infinity();
+    if (shown.maximum > boundless && shown.minimum == 0) shown.minimum = -shown.maximum;
+    out = expected(shown);
     for (const std::string_view kind : {"a whole number", "a number"}) {
       if (!out.starts_with(kind)) continue;
       out.erase(0, kind.size());
       while (out.starts_with(' ')) out.erase(0, 1);
+      if (out.starts_with("of ")) out.erase(0, 3);
     }
   }
-  if (field.minimum <= 0 && field.maximum >= boundless && !field.positive) out.clear();
   auto add = [&out](const std::string& part) { out += (out.empty() ? "" : "; ") + part; };
   if (is_number(field) && !field.unit.empty()) add(field.unit);
   if (field.required) add("required");

@@ -27,6 +27,19 @@ std::uint32_t checksum(std::span<const T> values) {
   return crc32c(std::as_bytes(values));
 }
 
+// Of the ids in their order, each with a line end: what the file holds when no id needs an escape.
+std::uint32_t checksum(const data::IdMap& ids) {
+  std::uint32_t sum = 0;
+  std::string line;
+  for (std::uint32_t i = 0; i < ids.size(); ++i) {
+    line.clear();
+    ids.append_text(i, line);
+    line += '\n';
+    sum = crc32c(as_bytes(line), sum);
+  }
+  return sum;
+}
+
 std::vector<float> values_of(const std::vector<kernels::MfBias>& biases) {
   std::vector<float> values;
   for (const kernels::MfBias& bias : biases) values.push_back(bias.value);
@@ -44,6 +57,21 @@ Status check_sum(const Json& sums, std::string_view name, std::uint32_t found) {
   if (expected == found) return {};
   return error(Code::corrupt, "{} does not belong to model.json: its checksum is {}, not {}", name,
                found, expected);
+}
+
+Status save_ids(const Folder& folder, std::string_view name, const data::IdMap& ids, Json& sums) {
+  sums.set(std::string(name), checksum(ids));
+  return ids.save(folder.files, folder.file(name));
+}
+
+Result<data::IdMap> load_ids(const Folder& folder, std::string_view name, std::uint32_t count,
+                             const Json& sums) {
+  TRY_AS(data::IdMap ids, data::IdMap::load(folder.files, folder.file(name)));
+  if (ids.size() != count) {
+    return error(Code::corrupt, "{} holds {} ids, model.json says {}", name, ids.size(), count);
+  }
+  TRY(check_sum(sums, name, checksum(ids)));
+  return ids;
 }
 
 Status save_rows(const Folder& folder, std::string_view name, const AlignedVector<float>& rows,
@@ -116,9 +144,10 @@ Result<std::uint32_t> count_of(const Json& document, std::string_view key, std::
   return static_cast<std::uint32_t>(value);
 }
 
-bool flag_of(const Json& document, std::string_view key) {
+Result<bool> flag_of(const Json& document, std::string_view key) {
   const Json* member = document.find(key);
-  return member != nullptr && member->as_bool() != nullptr && *member->as_bool();
+  if (member != nullptr && member->as_bool() != nullptr) return *member->as_bool();
+  return error(Code::corrupt, "'{}' is missing, or neither true nor false", key);
 }
 
 Status check_seen(const MfModel& model) {
@@ -140,22 +169,26 @@ Result<MfModel> load_parts(const Folder& folder, const Json& document) {
   if (factors.rank == 0) return error(Code::corrupt, "'rank' is 0");
   const Json* sums = document.find("checksums");
   if (sums == nullptr) return error(Code::corrupt, "'checksums' is missing");
-  TRY_AS(model.users, data::IdMap::load(folder.files, folder.file("users.txt")));
-  TRY_AS(model.items, data::IdMap::load(folder.files, folder.file("items.txt")));
+  TRY_AS(const std::uint32_t users, count_of(document, "users", data::IdMap::size_max));
+  TRY_AS(const std::uint32_t items, count_of(document, "items", data::IdMap::size_max));
+  TRY_AS(model.users, load_ids(folder, "users.txt", users, *sums));
+  TRY_AS(model.items, load_ids(folder, "items.txt", items, *sums));
   TRY_AS(factors.user_rows,
          load_rows(folder, "user_factors.npy", model.users.size(), factors.rank, *sums));
   TRY_AS(factors.item_rows,
          load_rows(folder, "item_factors.npy", model.items.size(), factors.rank, *sums));
-  if (flag_of(document, "biases")) {
+  TRY_AS(const bool has_biases, flag_of(document, "biases"));
+  TRY_AS(const bool has_seen, flag_of(document, "seen"));
+  TRY_AS(factors.implicit, flag_of(document, "implicit"));
+  if (has_biases) {
     TRY_AS(factors.user_biases, load_biases(folder, "user_bias.npy", model.users.size(), *sums));
     TRY_AS(factors.item_biases, load_biases(folder, "item_bias.npy", model.items.size(), *sums));
   }
-  if (flag_of(document, "seen")) {
+  if (has_seen) {
     TRY_AS(model.seen.offsets, load_values<std::int64_t>(folder, "seen_offsets.npy", *sums));
     TRY_AS(model.seen.items, load_values<std::uint32_t>(folder, "seen_items.npy", *sums));
     TRY(check_seen(model));
   }
-  factors.implicit = flag_of(document, "implicit");
   TRY_AS(const double mean, document.number("mean"));
   TRY_AS(const double least, document.number("value_least"));
   TRY_AS(const double most, document.number("value_most"));
@@ -268,8 +301,8 @@ Status save_parts(const Folder& folder, const MfModel& model, std::string_view c
     TRY(save_values(folder, "seen_offsets.npy", model.seen.offsets, sums));
     TRY(save_values(folder, "seen_items.npy", model.seen.items, sums));
   }
-  TRY(model.users.save(folder.files, folder.file("users.txt")));
-  TRY(model.items.save(folder.files, folder.file("items.txt")));
+  TRY(save_ids(folder, "users.txt", model.users, sums));
+  TRY(save_ids(folder, "items.txt", model.items, sums));
   const std::string document = document_of(model, castor_version, std::move(sums)).dump(true);
   return world::write_atomically(folder.files, folder.file("model.json"), as_bytes(document));
 }
