@@ -113,8 +113,8 @@ class SplitCommand final : public Command {
     summary.set("train", train_out_).set("test", test_out_);
     context.output.result(context.shared.json
                               ? summary.dump() + "\n"
-                              : text("{} ratings to {}\n{} ratings to {}\n", grouped(*trained),
-                                     train_out_, grouped(tested), test_out_));
+                              : text("{} to {}\n{} to {}\n", counted(*trained, "rating"),
+                                     train_out_, counted(tested, "rating"), test_out_));
     return {};
   }
 

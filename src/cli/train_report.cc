@@ -64,6 +64,10 @@ std::string short_count(double value) {
   return text("{:.0f}", value);
 }
 
+std::string counted(std::uint64_t count, std::string_view noun) {
+  return text("{} {}{}", grouped(count), noun, count == 1 ? "" : "s");
+}
+
 std::string short_time(double seconds) {
   if (seconds <= 0) return "0 s";
   if (seconds < 0.01) return text("{:.4f} s", seconds);
@@ -105,6 +109,7 @@ void TrainReport::on_event(const Json& event) {
                       solver.empty() ? "" : " by " + solver, number_of(event, "rank"),
                       number_of(event, "threads", 1),
                       number_of(event, "threads", 1) > 1 ? "s" : ""));
+    note_warnings(event);
     last_ = {};
   } else if (kind == "clock") {
     on_clock(event);
@@ -118,23 +123,30 @@ void TrainReport::on_event(const Json& event) {
 void TrainReport::on_read_done(const Json& event) {
   output_.status("");
   auto count = [&](std::string_view key) {
-    return grouped(static_cast<std::uint64_t>(number_of(event, key)));
+    return static_cast<std::uint64_t>(number_of(event, key));
   };
-  output_.note(text("read {} ratings of {} items by {} users in {}", count("ratings"),
-                    count("items"), count("users"), short_time(number_of(event, "seconds"))));
+  output_.note(text("read {} of {} by {} in {}", counted(count("ratings"), "rating"),
+                    counted(count("items"), "item"), counted(count("users"), "user"),
+                    short_time(number_of(event, "seconds"))));
   if (event.find("test_ratings") != nullptr) {
-    const double unknown = number_of(event, "test_unknown");
-    output_.note(text("test: {} ratings{}", count("test_ratings"),
-                      unknown == 0
-                          ? ""
-                          : text(", {} with a user or item that the training ratings do not have",
-                                 count("test_unknown"))));
+    const std::uint64_t unknown = count("test_unknown");
+    output_.note(text("test: {}{}", counted(count("test_ratings"), "rating"),
+                      unknown == 0 ? ""
+                                   : text(", {} of them with a user or item that the training "
+                                          "ratings do not have",
+                                          grouped(unknown))));
   }
-  if (number_of(event, "duplicates") > 0) {
-    const bool removed = number_of(event, "duplicates_removed") > 0;
-    output_.note(text("{} ratings repeat a pair of user and item; {}", count("duplicates"),
-                      removed ? "brought to one each" : "kept as observations (see --duplicates)"));
+  if (const std::uint64_t repeated = count("duplicates"); repeated > 0) {
+    const bool removed = count("duplicates_removed") > 0;
+    output_.note(text(
+        "{} repeat{} a pair of user and item: {}", counted(repeated, "rating"),
+        repeated == 1 ? "s" : "",
+        removed ? "brought to one a pair" : "each counts as an observation (see --duplicates)"));
   }
+  note_warnings(event);
+}
+
+void TrainReport::note_warnings(const Json& event) {
   const Json* warnings = event.find("warnings");
   if (warnings == nullptr || warnings->as_array() == nullptr) return;
   for (const Json& warning : *warnings->as_array()) {
@@ -182,7 +194,8 @@ void TrainReport::print_row(const Json& event) {
 }
 
 std::string train_summary(const Json& done, std::string_view program) {
-  std::string out = text("trained {} for {:.0f} clocks in {}", program, number_of(done, "clock"),
+  std::string out = text("trained {} for {} in {}", program,
+                         counted(static_cast<std::uint64_t>(number_of(done, "clock")), "clock"),
                          short_time(number_of(done, "seconds")));
   const std::string reason = string_of(done, "reason");
   if (reason == "no_improvement") out += ": the validation error stopped falling";

@@ -26,6 +26,7 @@ class TrainReport {
 
  private:
   void on_read_done(const Json& event);
+  void note_warnings(const Json& event);
   void on_clock(const Json& event);
   void print_row(const Json& event);
   bool is_due(Duration interval);
@@ -43,6 +44,8 @@ std::string train_summary(const Json& done, std::string_view program);
 
 // "1.23 M", "45.6 k".
 std::string short_count(double value);
+// "1 rating", "90,570 ratings".
+std::string counted(std::uint64_t count, std::string_view noun);
 // "0.42 s", "3 min 10 s", "2 h 05 min".
 std::string short_time(double seconds);
 // The word as a shell reads it: in quotes where it needs them.
