@@ -11,9 +11,7 @@ constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
 
 AtomicFile::AtomicFile(world::Files& files, std::string path,
                        std::unique_ptr<world::WriteFile> file)
-    : files_(&files), path_(std::move(path)), file_(std::move(file)) {
-  buffer_.reserve(buffer_bytes);
-}
+    : files_(&files), path_(std::move(path)), file_(std::move(file)) {}
 
 Result<AtomicFile> AtomicFile::open(world::Files& files, const std::string& path) {
   if (const auto info = files.info(path);

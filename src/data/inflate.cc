@@ -14,6 +14,7 @@ namespace castor::data {
 namespace {
 
 constexpr std::size_t input_bytes = std::size_t{256} << 10;
+constexpr std::size_t start_bytes = 64;  // read first, to see whether it is compressed
 constexpr std::uint32_t zstd_magic = 0xFD2FB528;
 constexpr std::uint32_t zstd_skippable_magic = 0x184D2A50;  // the low four bits are free
 
@@ -114,7 +115,7 @@ struct InflatedFile::State {
 
   // Reads more input behind what is left of it; false at the end of the file.
   Result<bool> refill() {
-    std::memmove(input.data(), rest.data(), rest.size());
+    std::ranges::copy(rest, input.begin());  // rest lies in input, not before its beginning
     TRY_AS(const std::size_t got, file->read(std::span(input).subspan(rest.size())));
     stored_bytes += got;
     rest = std::span(input).first(rest.size() + got);
@@ -186,13 +187,18 @@ InflatedFile::~InflatedFile() = default;
 Result<std::unique_ptr<InflatedFile>> InflatedFile::open(std::unique_ptr<world::ReadFile> file,
                                                          std::string name) {
   auto state = std::make_unique<State>(State{.file = std::move(file), .name = std::move(name)});
-  state->input.resize(input_bytes);
+  state->input.resize(start_bytes);
   state->rest = std::span<const std::byte>(state->input).first(0);
   while (state->rest.size() < sizeof zstd_magic) {  // a pipe may give less at a time
     TRY_AS(const bool more, state->refill());
     if (!more) break;
   }
   state->compression = recognised(state->rest);
+  if (state->compression != Compression::none) {
+    const std::size_t size = state->rest.size();
+    state->input.resize(input_bytes);
+    state->rest = std::span<const std::byte>(state->input).first(size);
+  }
   if (state->compression == Compression::gzip) state->gzip = std::make_unique<GzipStream>();
   if (state->compression == Compression::zstd) state->zstd = std::make_unique<ZstdStream>();
   return std::make_unique<InflatedFile>(std::move(state));

@@ -22,9 +22,19 @@ std::size_t LineBatches::read(std::span<char> into) {
   }
   if (failure_.has_value()) return 0;
   auto got = file_->read(std::as_writable_bytes(into));
-  if (got.has_value()) return *got;
+  if (got.has_value()) {
+    text_read_ += *got;
+    return *got;
+  }
   failure_ = std::move(got).error();
   return 0;
+}
+
+// More text has been read than was given out: the head, and what is carried over.
+std::uint64_t LineBatches::stored_share() const {
+  if (text_bytes_ == text_read_) return file_->stored_bytes();
+  const double share = static_cast<double>(text_bytes_) / static_cast<double>(text_read_);
+  return static_cast<std::uint64_t>(share * static_cast<double>(file_->stored_bytes()));
 }
 
 Result<std::string_view> LineBatches::head() {
@@ -78,7 +88,7 @@ Status LineBatches::next(Batch& into) {
   text_bytes_ += size;
   if (size > 0 && buffer[size - 1] != '\n') buffer[size++] = '\n';
   into.text = {buffer.data(), size};
-  into.stored_bytes = file_->stored_bytes();
+  into.stored_bytes = stored_share();
   return {};
 }
 

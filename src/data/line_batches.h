@@ -21,7 +21,7 @@ inline constexpr std::size_t line_bytes_max = std::size_t{1} << 20;
 struct Batch {
   std::vector<char> buffer;
   std::string_view text;  // in buffer; empty at the end of the file, else ends with a newline
-  std::uint64_t stored_bytes = 0;  // of the file, from its beginning to the end of this batch
+  std::uint64_t stored_bytes = 0;  // of the file, to the end of this batch, as near as can be told
 };
 
 class LineBatches {
@@ -47,6 +47,7 @@ class LineBatches {
  private:
   // As InflatedFile::read(), but what head() has read comes first and errors are put off.
   std::size_t read(std::span<char> into);
+  std::uint64_t stored_share() const;
 
   InflatedFile* file_;
   std::size_t batch_bytes_;
@@ -54,7 +55,8 @@ class LineBatches {
   std::size_t head_given_ = 0;    // and of that, read again by read()
   std::optional<Error> failure_;  // nothing can be read after it
   std::string_view carry_;        // the beginning of a line, in the batch before
-  std::uint64_t text_bytes_ = 0;
+  std::uint64_t text_bytes_ = 0;  // given out by next()
+  std::uint64_t text_read_ = 0;   // from file_
   bool at_end_ = false;
 };
 

@@ -14,9 +14,8 @@ constexpr std::size_t segment_ratings = 3'000'000;
 std::span<Rating> RatingStore::grow(std::size_t count, std::size_t expected) {
   if (segments_.empty() || segments_.back().capacity() - segments_.back().size() < count) {
     // Later segments are never large, so that joining them needs little memory.
-    const std::size_t likely =
-        expected == 0 ? segment_ratings
-                      : (segments_.empty() ? expected : std::min(expected, segment_ratings));
+    const std::size_t most = segments_.empty() && expected > 0 ? expected : segment_ratings;
+    const std::size_t likely = std::min(expected > 0 ? expected : size_, most);
     segments_.emplace_back().reserve(std::max(count, likely));
   }
   std::vector<Rating>& segment = segments_.back();

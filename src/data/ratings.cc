@@ -237,7 +237,8 @@ Status Reader::add_new_ids(const ColumnTarget& target, NewIds ParsedChunk::* lis
 std::size_t Reader::expected_ratings(const Batch& batch, std::size_t in_batch, bool last) const {
   const std::uint64_t read = stored_before_ + batch.stored_bytes;
   if (last && options_.paths.size() == stats_.files.size() + 1) return in_batch;
-  if (read == 0 || stored_total_ <= read) return 0;
+  if (read == 0 || stored_total_ == 0) return 0;
+  if (stored_total_ <= read) return in_batch;
   const double share = static_cast<double>(store_.size() + in_batch) / static_cast<double>(read);
   const double rest = share * static_cast<double>(stored_total_ - read);
   // More than likely needed: room that is not used takes no memory.

@@ -1,5 +1,6 @@
 #include "data/ratings_writer.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -8,13 +9,15 @@
 namespace castor::data {
 namespace {
 
-constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+// What tells a reader that the file is not plain lines of UTF-8.
+constexpr std::string_view file_marks[] = {"\xEF\xBB\xBF", "\xFF\xFE", "\xFE\xFF",
+                                           "%%MatrixMarket"};
 
 bool has_outer_space(std::string_view id) { return id.front() == ' ' || id.back() == ' '; }
 
 // Would a reader take a file that begins with it for something else?
 bool is_misleading(std::string_view id) {
-  return id.starts_with(byte_order_mark) || id.starts_with("%%MatrixMarket");
+  return std::ranges::any_of(file_marks, [&](auto mark) { return id.starts_with(mark); });
 }
 
 void append_quoted(std::string_view id, std::string& line) {
