@@ -50,8 +50,6 @@ void task_overhead(benchmark::State& state) {
     tasks += report->tasks;
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(tasks));
-  state.counters["ns_a_task"] = benchmark::Counter(
-      static_cast<double>(tasks) * 1e-9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(task_overhead)
     ->ArgNames({"threads", "kind"})

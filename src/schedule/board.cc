@@ -14,6 +14,27 @@ namespace {
 // Streams of the scheduler itself are apart from every shard's.
 constexpr ShardId scheduler_stream = std::numeric_limits<ShardId>::max();
 
+// The least of some counters that only go up, by one: kept up to date instead of searched for.
+class LeastCount {
+ public:
+  LeastCount(std::size_t counters, Clock start) : counts_(counters, start), least_(start) {
+    at_least_ = counters;
+  }
+  Clock operator[](std::size_t i) const { return counts_[i]; }
+  std::size_t size() const { return counts_.size(); }
+  Clock least() const { return least_; }
+  void increment(std::size_t i) {
+    if (counts_[i]++ != least_ || --at_least_ > 0) return;
+    least_ = *std::ranges::min_element(counts_);
+    at_least_ = static_cast<std::size_t>(std::ranges::count(counts_, least_));
+  }
+
+ private:
+  std::vector<Clock> counts_;
+  Clock least_;
+  std::size_t at_least_;  // counters that have the least value
+};
+
 class SweepBoard final : public Board {
  public:
   explicit SweepBoard(const BoardOptions& options)
@@ -38,15 +59,15 @@ class SweepBoard final : public Board {
   void done(const Task& task) override {
     CHECK(busy_[task.shard] != 0 && next_[task.shard] == task.clock);
     busy_[task.shard] = 0;
-    ++next_[task.shard];
+    next_.increment(task.shard);
   }
 
-  Clock closed() const override { return *std::ranges::min_element(next_); }
+  Clock closed() const override { return next_.least(); }
   Clock begun() const override { return std::max(begun_, options_.first); }
 
  private:
   const BoardOptions options_;
-  std::vector<Clock> next_;         // by shard: the clock it has not done yet
+  LeastCount next_;                 // by shard: the clock it has not done yet
   std::vector<std::uint8_t> busy_;  // by shard
   ShardId start_ = 0;               // where the search begins: shards take turns
   Clock limit_ = 0, begun_ = 0;
@@ -92,13 +113,11 @@ class RotateBoard final : public Board {
   void done(const Task& task) override {
     CHECK(busy_[task.shard] != 0);
     busy_[task.shard] = 0;
-    ++shard_done_[task.shard];
+    shard_done_.increment(task.shard);
     ++block_done_[task.block];
   }
 
-  Clock closed() const override {
-    return options_.first + *std::ranges::min_element(shard_done_) / blocks_;
-  }
+  Clock closed() const override { return options_.first + shard_done_.least() / blocks_; }
   Clock begun() const override { return std::max(begun_, options_.first); }
 
  private:
@@ -169,7 +188,8 @@ class RotateBoard final : public Board {
   const Rotate rule_;
   const BoardOptions options_;
   const std::uint32_t blocks_, places_;
-  std::vector<Clock> shard_done_, block_done_;  // tasks since the board began
+  LeastCount shard_done_;          // tasks since the board began
+  std::vector<Clock> block_done_;  // the same
   std::vector<std::uint8_t> busy_;
   // Tasks of at most two clocks are ever open: a shard ends a clock only when all blocks have begun
   // it.
@@ -193,17 +213,20 @@ class GridBoard final : public Board {
   std::optional<Task> take(Fresh is_fresh) override {
     const Clock most = std::min(limit_, closed() + rule_.slack + 1);
     std::optional<Task> best;
-    std::uint64_t ties = 0;
-    for (ShardId shard = 0; shard < options_.shards; ++shard) {
-      if (shard_busy_[shard] != 0) continue;
-      for (BlockId block = 0; block < blocks_; ++block) {
-        const Task task{0, visits_[at(shard, block)], shard, block, options_.phase};
-        if (block_busy_[block] != 0 || task.clock >= most) continue;
-        if (best && task.clock > best->clock) continue;
-        if (!is_fresh(task)) continue;
-        ties = best && task.clock == best->clock ? ties + 1 : 1;
-        if (rng_.below(ties) == 0) best = task;
-      }
+    // From a random pair on, so that ties are broken at random. A pair at closed() is the least
+    // there is: of n left at it, the search meets one after about total / n.
+    const std::size_t start = rng_.below(visits_.size());
+    for (std::size_t i = 0; i < visits_.size(); ++i) {
+      const std::size_t pair = start + i < visits_.size() ? start + i : start + i - visits_.size();
+      const Clock clock = visits_[pair];
+      if (clock >= most || (best && clock >= best->clock)) continue;
+      const auto shard = static_cast<ShardId>(pair / blocks_);
+      const auto block = static_cast<BlockId>(pair % blocks_);
+      if (shard_busy_[shard] != 0 || block_busy_[block] != 0) continue;
+      const Task task{0, clock, shard, block, options_.phase};
+      if (!is_fresh(task)) continue;
+      best = task;
+      if (clock == closed()) break;
     }
     if (!best) return best;
     shard_busy_[best->shard] = 1;
@@ -216,10 +239,10 @@ class GridBoard final : public Board {
     CHECK(shard_busy_[task.shard] != 0 && block_busy_[task.block] != 0);
     shard_busy_[task.shard] = 0;
     block_busy_[task.block] = 0;
-    ++visits_[at(task.shard, task.block)];
+    visits_.increment(at(task.shard, task.block));
   }
 
-  Clock closed() const override { return *std::ranges::min_element(visits_); }
+  Clock closed() const override { return visits_.least(); }
   Clock begun() const override { return std::max(begun_, options_.first); }
 
  private:
@@ -230,7 +253,7 @@ class GridBoard final : public Board {
   const Grid rule_;
   const BoardOptions options_;
   const BlockId blocks_;
-  std::vector<Clock> visits_;  // by pair: the clock of its next visit
+  LeastCount visits_;  // by pair: the clock of its next visit
   std::vector<std::uint8_t> shard_busy_, block_busy_;
   Rng rng_;
   Clock limit_ = 0, begun_ = 0;
