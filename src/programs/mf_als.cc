@@ -1,10 +1,10 @@
-// Matrix factorisation by alternating least squares: in one clock every shard solves for its band of users
-// while all items stand still, in the next for its band of items while all users do. A pass is two clocks.
-// Row solvers: kernels/als.h.
+// Matrix factorisation by alternating least squares: in one clock every shard solves for its band
+// of users while all items stand still, in the next for its band of items while all users do. A
+// pass is two clocks. Row solvers: kernels/als.h.
 //
-// Implicit feedback weighs all pairs, the unobserved ones through the Gram matrix of a side: each task
-// leaves that of the band it has just solved in a block of its own, and who needs the whole adds the
-// blocks up in order.
+// Implicit feedback weighs all pairs, the unobserved ones through the Gram matrix of a side: each
+// task leaves that of the band it has just solved in a block of its own, and who needs the whole
+// adds the blocks up in order.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -18,9 +18,9 @@ namespace castor::programs {
 namespace {
 
 constexpr Clock clocks_per_pass = 2;
-// Test users whose ranking is looked at after a pass; `castor evaluate` looks at all of them. Positions are
-// random, so the first of each shard are a random sample: recall@10 of 2,000 users has a standard error of
-// about 0.005.
+// Test users whose ranking is looked at after a pass; `castor evaluate` looks at all of them.
+// Positions are random, so the first of each shard are a random sample: recall@10 of 2,000 users
+// has a standard error of about 0.005.
 constexpr std::uint32_t ranked_users_max = 2000;
 
 struct Problem {
@@ -46,28 +46,34 @@ class MfAls {
       : problem_(problem), pieces_(std::move(pieces)) {
     const auto wide = static_cast<std::uint32_t>(problem.stride);
     const auto add_side = [&](SideRole role, std::string name) {
-      TableSpec spec{.name = std::move(name), .rows = side_of(problem.input, role).count(), .width = wide,
-                     .sharing = Sharing::leased, .blocks = problem.input.shards};
-      return job.table<Dense<float>>(std::move(spec), [this, role](RowId row, std::span<float> out, Rng& rng) {
-        start(role, static_cast<std::uint32_t>(row), out, rng);
-      });
+      TableSpec spec{.name = std::move(name),
+                     .rows = side_of(problem.input, role).count(),
+                     .width = wide,
+                     .sharing = Sharing::leased,
+                     .blocks = problem.input.shards};
+      return job.table<Dense<float>>(std::move(spec),
+                                     [this, role](RowId row, std::span<float> out, Rng& rng) {
+                                       start(role, static_cast<std::uint32_t>(row), out, rng);
+                                     });
     };
     users_.rows = add_side(SideRole::users, "users");
     items_.rows = add_side(SideRole::items, "items");
     if (problem.options.implicit) {
       const auto add_gram = [&](std::string name) {
-        return job.table<Dense<float>>({.name = std::move(name), .rows = problem.stride * problem.input.shards,
-                                        .width = wide, .sharing = Sharing::leased,
+        return job.table<Dense<float>>({.name = std::move(name),
+                                        .rows = problem.stride * problem.input.shards,
+                                        .width = wide,
+                                        .sharing = Sharing::leased,
                                         .blocks = problem.input.shards});
       };
       users_.gram = add_gram("users_gram");
       items_.gram = add_gram("items_gram");
     }
     const MfInput& input = problem.input;
-    test_ = job.data<Probe>("test", [&input](ShardId shard) { return probe_of(input, input.test, shard); });
-    validation_ = job.data<Probe>("validation", [&input](ShardId shard) {
-      return probe_of(input, input.validation, shard);
-    });
+    test_ = job.data<Probe>("test",
+                            [&input](ShardId shard) { return probe_of(input, input.test, shard); });
+    validation_ = job.data<Probe>(
+        "validation", [&input](ShardId shard) { return probe_of(input, input.validation, shard); });
     ranked_ = job.data<RankedBand>("ranked", [this](ShardId shard) { return ranked_of(shard); });
   }
 
@@ -115,7 +121,8 @@ class MfAls {
     const bool has_test = problem_.input.test.size() > 0;
     if (problem_.options.implicit) {
       if (has_test) {
-        specs.push_back({.name = "test_recall_at_10", .combine = Combine::mean,
+        specs.push_back({.name = "test_recall_at_10",
+                         .combine = Combine::mean,
                          .direction = Direction::higher_is_better});
       }
       return specs;
@@ -133,7 +140,8 @@ class MfAls {
     const std::span<const float> mine = band_rows(context, users_, context.shard());
     const kernels::RatedRows ratings = ratings_of(users_, context.shard());
     if (problem_.options.implicit) {
-      const double observed = kernels::als_implicit_error(ratings, list.rows(), mine, problem_.rank);
+      const double observed =
+          kernels::als_implicit_error(ratings, list.rows(), mine, problem_.rank);
       parts[0] = {observed + all_pairs(context) + penalty(context), 1};
       if (problem_.input.test.size() > 0) parts[1] = recall(context);
       return;
@@ -144,7 +152,8 @@ class MfAls {
     parts[1] = {units * squared, static_cast<double>(ratings.columns.size())};
     auto items = [&](std::uint32_t band) { return band_rows(context, items_, band); };
     auto measured = [&](const Data<Probe>& probe) {
-      return probe_error(context.data(probe), problem_.input, problem_.rank, problem_.scale, mine, items);
+      return probe_error(context.data(probe), problem_.input, problem_.rank, problem_.scale, mine,
+                         items);
     };
     std::size_t next = 2;
     if (problem_.input.test.size() > 0) parts[next++] = measured(test_);
@@ -198,11 +207,14 @@ class MfAls {
     std::vector<float> uniforms(problem_.rank);
     for (float& value : uniforms) value = rng.uniform_float();
     if (side.degree[position] == 0) return;
-    if (copy_start(problem_.input, problem_.start, role, position, problem_.scale, row)) return;
+    const std::span<const float> given = given_row(problem_.input, problem_.start, role, position);
+    for (std::size_t k = 0; k < given.size(); ++k) row[k] = given[k] / std::sqrt(problem_.scale);
+    if (!given.empty()) return;
     if (role == SideRole::users) return;
     kernels::MfStart how;
     how.rank = problem_.rank;
-    how.product = problem_.options.implicit ? 0 : static_cast<float>(problem_.input.mean) / problem_.scale;
+    how.product =
+        problem_.options.implicit ? 0 : static_cast<float>(problem_.input.mean) / problem_.scale;
     kernels::start_row(row, kernels::MfRole::item, how, uniforms);
   }
 
@@ -216,7 +228,8 @@ class MfAls {
     list.count = static_cast<std::uint32_t>(side.rows.rows());
     return list;
   }
-  std::span<const float> band_rows(TaskContext& context, const SideTables& side, std::uint32_t band) const {
+  std::span<const float> band_rows(TaskContext& context, const SideTables& side,
+                                   std::uint32_t band) const {
     if (band >= side.rows.blocks()) return {};
     const auto view = context.read(side.rows, band);
     return {view.data(), view.rows() * problem_.stride};
@@ -257,7 +270,9 @@ class MfAls {
     std::vector<std::vector<std::uint32_t>> relevant(band.count);
     const SidePiece& piece = pieces_.users[shard];
     for (const kernels::MfRating& rating : input.test.of(shard)) {
-      if (rating.user == data::IdMap::npos || rating.item == data::IdMap::npos || rating.rating <= 0) continue;
+      if (rating.user == data::IdMap::npos || rating.item == data::IdMap::npos ||
+          rating.rating <= 0)
+        continue;
       relevant[rating.user - band.first].push_back(rating.item);
     }
     const std::uint32_t most = (ranked_users_max + input.shards - 1) / input.shards;
@@ -266,7 +281,8 @@ class MfAls {
       for (std::uint64_t i = piece.begin[user]; i < piece.begin[user + 1]; ++i) {
         seen.push_back(static_cast<std::uint32_t>(piece.columns[i]));
       }
-      std::erase_if(relevant[user], [&](std::uint32_t item) { return std::ranges::binary_search(seen, item); });
+      std::erase_if(relevant[user],
+                    [&](std::uint32_t item) { return std::ranges::binary_search(seen, item); });
       if (relevant[user].empty()) continue;
       for (auto* items : {&seen, &relevant[user]}) {
         for (std::uint32_t& item : *items) item = input.items.index_at[item];
@@ -295,7 +311,8 @@ class MfAls {
   }
 
   // Scores by item index; items that were never trained are never recommended.
-  void score(TaskContext& context, std::span<const RankedUser> users, std::span<float> scores) const {
+  void score(TaskContext& context, std::span<const RankedUser> users,
+             std::span<float> scores) const {
     const MfInput& input = problem_.input;
     const std::span<const float> band = band_rows(context, users_, context.shard());
     AlignedVector<float> rows(users.size() * problem_.stride);
@@ -328,9 +345,10 @@ class MfAls {
     for (const SideRole role : {SideRole::users, SideRole::items}) {
       const Side& side = side_of(problem_.input, role);
       const Band band = band_of(side.count(), problem_.input.shards, context.shard());
-      sum += penalty_of(band_rows(context, role == SideRole::users ? users_ : items_, context.shard()),
-                        problem_.stride, std::span(side.degree).subspan(band.first, band.count),
-                        problem_.by_degree());
+      sum +=
+          penalty_of(band_rows(context, role == SideRole::users ? users_ : items_, context.shard()),
+                     problem_.stride, std::span(side.degree).subspan(band.first, band.count),
+                     problem_.by_degree());
     }
     return problem_.lambda * sum;
   }
@@ -347,10 +365,16 @@ class MfAls {
 Result<MfFit> fit_als(const MfInput& input, const MfOptions& options, const MfSetting& setting) {
   const auto rank = static_cast<std::uint32_t>(options.rank);
   const float scale = options.implicit ? 1 : static_cast<float>(input.deviation);
-  const Problem problem{input, options, setting.start, rank, kernels::mf_stride(rank), scale,
+  const Problem problem{input,
+                        options,
+                        setting.start,
+                        rank,
+                        kernels::mf_stride(rank),
+                        scale,
                         static_cast<float>(options.lambda) / scale};
   TRY_AS(Job job, Job::open(setting.world, setting.log,
-                            {.shards = input.shards, .threads = setting.threads,
+                            {.shards = input.shards,
+                             .threads = setting.threads,
                              .seed = static_cast<std::uint64_t>(options.seed)}));
   SideRule rule{.scale = scale};
   if (options.implicit) rule = {.scale = static_cast<float>(1 / options.confidence), .merge = true};

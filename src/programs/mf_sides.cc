@@ -11,13 +11,15 @@
 namespace castor::programs {
 namespace {
 
-// Moves places [0, keys) of counts to running begins: begin of key k is at k, the end of all at the back.
+// Moves places [0, keys) of counts to running begins: begin of key k is at k, the end of all at the
+// back.
 void to_begins(std::vector<std::uint64_t>& counts) {
   std::exclusive_scan(counts.begin(), counts.end(), counts.begin(), std::uint64_t{0});
 }
 
 // Positions of the ratings in order of item; equal items as they come.
-std::vector<std::uint32_t> order_by_item(std::span<const kernels::MfRating> ratings, std::uint32_t items) {
+std::vector<std::uint32_t> order_by_item(std::span<const kernels::MfRating> ratings,
+                                         std::uint32_t items) {
   std::vector<std::uint64_t> next(items + 1, 0);
   for (const kernels::MfRating& rating : ratings) ++next[rating.item];
   to_begins(next);
@@ -93,7 +95,8 @@ std::vector<SidePiece> pieces_of_items(const MfInput& input, const std::vector<S
     piece.columns = AlignedVector<std::int32_t>(piece.begin.back());
     piece.values = AlignedVector<float>(piece.begin.back());
     for (std::uint32_t i = 0; i < band.count; ++i) {
-      next[band.first + i] = {piece.columns.data() + piece.begin[i], piece.values.data() + piece.begin[i]};
+      next[band.first + i] = {piece.columns.data() + piece.begin[i],
+                              piece.values.data() + piece.begin[i]};
     }
   }
   std::int32_t user = 0;
@@ -124,17 +127,15 @@ SidePieces side_pieces(const MfInput& input, const SideRule& rule, world::Pool& 
   return pieces;
 }
 
-bool copy_start(const MfInput& input, const MfFactors* start, SideRole role, std::uint32_t position,
-                float scale, std::span<float> row) {
-  if (start == nullptr) return false;
+std::span<const float> given_row(const MfInput& input, const MfFactors* start, SideRole role,
+                                 std::uint32_t position) {
+  if (start == nullptr) return {};
   const std::size_t stride = kernels::mf_stride(start->rank);
   const AlignedVector<float>& rows = role == SideRole::users ? start->user_rows : start->item_rows;
   const std::uint32_t index = side_of(input, role).index_at[position];
   const std::span<const float> given = rows.span().subspan(index * stride, start->rank);
-  if (std::ranges::all_of(given, [](float value) { return value == 0; })) return false;
-  const float factor = 1 / std::sqrt(scale);
-  for (std::size_t k = 0; k < given.size(); ++k) row[k] = given[k] * factor;
-  return true;
+  if (std::ranges::all_of(given, [](float value) { return value == 0; })) return {};
+  return given;
 }
 
 double penalty_of(std::span<const float> rows, std::size_t stride,
@@ -188,12 +189,13 @@ MetricPart probe_error(const Probe& probe, const MfInput& input, std::uint32_t r
   return part;
 }
 
-void copy_by_index(const Side& side, std::uint32_t first, std::span<const float> rows, std::size_t stride,
-                   float scale, std::span<float> out) {
+void copy_by_index(const Side& side, std::uint32_t first, std::span<const float> rows,
+                   std::size_t stride, float scale, std::span<float> out) {
   const float factor = std::sqrt(scale);
   for (std::size_t row = 0; row * stride < rows.size(); ++row) {
     const std::uint32_t index = side.index_at[first + row];
-    for (std::size_t k = 0; k < stride; ++k) out[index * stride + k] = rows[row * stride + k] * factor;
+    for (std::size_t k = 0; k < stride; ++k)
+      out[index * stride + k] = rows[row * stride + k] * factor;
   }
 }
 
@@ -201,7 +203,8 @@ RunOptions in_clocks(RunOptions options, Clock clocks_per_pass) {
   options.clocks *= clocks_per_pass;
   options.metric_every *= clocks_per_pass;
   if (options.on_metric) {
-    options.on_metric = [told = std::move(options.on_metric), clocks_per_pass](const MetricPoint& point) {
+    options.on_metric = [told = std::move(options.on_metric),
+                         clocks_per_pass](const MetricPoint& point) {
       MetricPoint passes = point;
       passes.clock /= clocks_per_pass;
       told(passes);

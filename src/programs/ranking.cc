@@ -11,7 +11,7 @@ namespace castor::programs {
 namespace {
 
 constexpr std::size_t scores_max = std::size_t{4} << 20;  // floats at once
-constexpr std::size_t users_max = 32;                      // scored together
+constexpr std::size_t users_max = 32;                     // scored together
 
 constexpr float never = -std::numeric_limits<float>::infinity();
 
@@ -64,7 +64,8 @@ double ndcg_at(std::span<const std::uint32_t> ranked, std::span<const std::uint3
   for (std::size_t place = 0; place < std::min(count, ranked.size()); ++place) {
     if (std::ranges::binary_search(relevant, ranked[place])) gain += discount(place);
   }
-  for (std::size_t place = 0; place < std::min(count, relevant.size()); ++place) best += discount(place);
+  for (std::size_t place = 0; place < std::min(count, relevant.size()); ++place)
+    best += discount(place);
   return gain / best;
 }
 
@@ -80,11 +81,13 @@ RankingTotals rank_users(std::span<const RankedUser> users, std::uint32_t items,
   const std::size_t most = users_at_once(items);
   std::vector<float> scores;
   for (std::size_t first = 0; first < users.size(); first += most) {
-    const std::span<const RankedUser> some = users.subspan(first, std::min(most, users.size() - first));
+    const std::span<const RankedUser> some =
+        users.subspan(first, std::min(most, users.size() - first));
     scores.resize(some.size() * items);
     scorer(some, scores);
     for (std::size_t i = 0; i < some.size(); ++i) {
-      const auto ranked = best_items(std::span(scores).subspan(i * items, items), count, some[i].seen);
+      const auto ranked =
+          best_items(std::span(scores).subspan(i * items, items), count, some[i].seen);
       totals.recall_sum += recall_at(ranked, some[i].relevant, count);
       totals.ndcg_sum += ndcg_at(ranked, some[i].relevant, count);
       ++totals.users;
@@ -93,7 +96,8 @@ RankingTotals rank_users(std::span<const RankedUser> users, std::uint32_t items,
   return totals;
 }
 
-void score_factors(const MfFactors& factors, std::span<const RankedUser> users, std::span<float> scores) {
+void score_factors(const MfFactors& factors, std::span<const RankedUser> users,
+                   std::span<float> scores) {
   const std::size_t stride = kernels::mf_stride(factors.rank);
   kernels::MfModel model = factors.view();
   AlignedVector<float> rows(users.size() * stride);
@@ -125,7 +129,8 @@ TestLists::TestLists(std::span<const data::Rating> test, const SeenPairs& seen, 
   std::vector<std::size_t> begin(users + 1, 0);
   auto counts = [&](const data::Rating& rating) {
     return rating.user != data::IdMap::npos && rating.item != data::IdMap::npos &&
-           rating.value > value_above && !std::ranges::binary_search(seen.of(rating.user), rating.item);
+           rating.value > value_above &&
+           !std::ranges::binary_search(seen.of(rating.user), rating.item);
   };
   for (const data::Rating& rating : test) {
     if (counts(rating)) ++begin[rating.user + 1];
@@ -153,8 +158,8 @@ RankingTotals rank_in_parallel(const TestLists& lists, std::uint32_t items, std:
   pool.run(pieces, 1, [&](std::size_t first, std::size_t last) {
     for (std::size_t piece = first; piece < last; ++piece) {
       const std::size_t begin = piece * most;
-      parts[piece] = rank_users(users.subspan(begin, std::min(most, users.size() - begin)), items, count,
-                                scorer);
+      parts[piece] = rank_users(users.subspan(begin, std::min(most, users.size() - begin)), items,
+                                count, scorer);
     }
   });
   RankingTotals total;

@@ -1,8 +1,10 @@
 #pragma once
-// How well a model ranks what users turned to later: the best items of each test user, without those seen
-// in training, against the user's test items. With n the length of the list and m the test items:
+// How well a model ranks what users turned to later: the best items of each test user, without
+// those seen in training, against the user's test items. With n the length of the list and m the
+// test items:
 //   recall@n   test items in the list / min(n, m)
-//   NDCG@n     sum of 1 / log2(1 + place) over the test items in the list, places counted from 1, divided
+//   NDCG@n     sum of 1 / log2(1 + place) over the test items in the list, places counted from 1,
+//   divided
 //              by the same sum when all of the first min(n, m) places are test items
 // each as the mean over the users who have test items. Items and users are by index.
 //
@@ -15,12 +17,11 @@
 #include "core/function_ref.h"
 #include "data/ratings.h"
 #include "programs/mf_model.h"
-#include "world/pool.h"
 
 namespace castor::programs {
 
-// The `count` items of the highest scores, best first, equal scores by smaller index, without those in
-// `seen` (ascending) and those whose score is NaN or minus infinity.
+// The `count` items of the highest scores, best first, equal scores by smaller index, without those
+// in `seen` (ascending) and those whose score is NaN or minus infinity.
 std::vector<std::uint32_t> best_items(std::span<const float> scores, std::size_t count,
                                       std::span<const std::uint32_t> seen);
 
@@ -51,13 +52,14 @@ using Scorer = FunctionRef<void(std::span<const RankedUser> users, std::span<flo
 RankingTotals rank_users(std::span<const RankedUser> users, std::uint32_t items, std::size_t count,
                          Scorer scorer);
 
-// Scorers: a factor model, which never recommends an item whose row is all zero, as recommend() does; and
-// the number of training pairs of each item, which is the same for everyone.
-void score_factors(const MfFactors& factors, std::span<const RankedUser> users, std::span<float> scores);
+// Scorers: a factor model, which never recommends an item whose row is all zero, as recommend()
+// does; and the number of training pairs of each item, which is the same for everyone.
+void score_factors(const MfFactors& factors, std::span<const RankedUser> users,
+                   std::span<float> scores);
 std::vector<float> popularity_scores(const SeenPairs& seen, std::uint32_t items);
 
-// Test items by user: those of known users and items with a value above a limit that were not seen in
-// training, each once.
+// Test items by user: those of known users and items with a value above a limit that were not seen
+// in training, each once.
 class TestLists {
  public:
   // `seen` outlives the lists.
