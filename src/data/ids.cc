@@ -16,22 +16,52 @@ namespace {
 constexpr std::size_t slots_min = 64;
 constexpr std::size_t id_bytes_max = std::size_t{1} << 20;
 
-// 64-bit hash of a text, eight bytes at a time.
-std::uint64_t hash_of(std::string_view id) {
-  std::uint64_t hash = 0x9e3779b97f4a7c15u ^ id.size();
-  const char* at = id.data();
-  std::size_t left = id.size();
-  for (; left >= 8; at += 8, left -= 8) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, at, 8);
-    hash = std::rotl((hash ^ word) * 0xff51afd7ed558ccdu, 31);
-  }
-  std::uint64_t word = 0;
-  if (left > 0) std::memcpy(&word, at, left);
-  return mix64(hash ^ word);
+template <class Word>
+Word loaded(const char* at) {
+  Word word = 0;
+  std::memcpy(&word, at, sizeof word);
+  return word;
 }
 
-std::uint32_t key_of(std::string_view id) { return static_cast<std::uint32_t>(hash_of(id)); }
+// Up to eight bytes as a number that differs when they do (of the same size).
+std::uint64_t short_word(const char* at, std::size_t size) {
+  if (size == 8) return loaded<std::uint64_t>(at);
+  if (size >= 4) {
+    const std::uint64_t high = loaded<std::uint32_t>(at + size - 4);
+    return high << 32 | loaded<std::uint32_t>(at);
+  }
+  const auto byte = [&](std::size_t i) { return std::uint64_t{static_cast<unsigned char>(at[i])}; };
+  return size == 0 ? 0 : byte(0) << 16 | byte(size / 2) << 8 | byte(size - 1);
+}
+
+std::uint64_t folded_product(std::uint64_t a, std::uint64_t b) {
+  __extension__ using uint128 = unsigned __int128;
+  const uint128 product = uint128{a} * b;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+// Ids are short: most take one or two multiplications.
+std::uint32_t key_of(std::string_view id) {
+  constexpr std::uint64_t odd = 0x9e3779b97f4a7c15u, other = 0xe7037ed1a0b428dbu;
+  std::uint64_t hash = odd ^ id.size();
+  const char* at = id.data();
+  std::size_t left = id.size();
+  for (; left > 8; at += 8, left -= 8) {
+    hash = folded_product(hash ^ loaded<std::uint64_t>(at), other);
+  }
+  hash = folded_product(hash ^ short_word(at, left), odd);
+  return static_cast<std::uint32_t>(hash ^ hash >> 32);
+}
+
+bool are_equal(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  std::size_t at = 0;
+  for (; a.size() - at > 8; at += 8) {
+    if (loaded<std::uint64_t>(a.data() + at) != loaded<std::uint64_t>(b.data() + at)) return false;
+  }
+  const std::size_t left = a.size() - at;
+  return short_word(a.data() + at, left) == short_word(b.data() + at, left);
+}
 
 struct Digits {
   explicit Digits(std::uint32_t number)
@@ -97,7 +127,8 @@ std::uint32_t IdMap::find_text(std::string_view id) const {
   for (std::size_t at = home(key);; at = (at + 1) & (slots_.size() - 1)) {
     const Slot slot = slots_[at];
     if (slot.index_plus_1 == 0) return npos;
-    if (slot.key == key && stored(slot.index_plus_1 - 1) == id) return slot.index_plus_1 - 1;
+    if (slot.key == key && are_equal(stored(slot.index_plus_1 - 1), id))
+      return slot.index_plus_1 - 1;
   }
 }
 
@@ -163,8 +194,8 @@ std::uint32_t IdMap::add(std::string_view id) {
 void IdMap::become_text() {
   if (!numeric_) return;
   const std::vector<std::uint32_t> numbers = std::exchange(numbers_, {});
-  direct_ = {};
-  slots_ = {};
+  std::vector<std::uint32_t>().swap(direct_);
+  std::vector<Slot>().swap(slots_);
   slots_used_ = 0;
   numeric_ = false;
   size_ = 0;

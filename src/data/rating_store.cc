@@ -33,7 +33,7 @@ std::vector<Rating> RatingStore::take() {
   all.reserve(size);
   for (std::vector<Rating>& segment : segments) {
     all.insert(all.end(), segment.begin(), segment.end());
-    segment = {};
+    std::vector<Rating>().swap(segment);  // frees it; `= {}` would keep the memory
   }
   return all;
 }
