@@ -1,4 +1,4 @@
-"""Wrong input: an error that says what is wrong and where, exit code 1, and nothing half written."""
+"""Wrong input: an error that says what and where, exit code 1, and nothing half written."""
 
 import gzip
 import os
@@ -20,7 +20,9 @@ class BadRatings(Case):
         """In training, and in everything else that reads ratings."""
         name = self.write("bad.tsv", content)
         before = sorted(self.folder.rglob("*"))
-        self.refused("train", "mf", "--data", name, "--out", "model", *words, says=["bad.tsv", *says])
+        self.refused(
+            "train", "mf", "--data", name, "--out", "model", *words, says=["bad.tsv", *says]
+        )
         self.assertEqual(sorted(self.folder.rglob("*")), before, "something was left behind")
         self.refused("data", "describe", name, *words, says=["bad.tsv", *says])
 
@@ -32,7 +34,9 @@ class BadRatings(Case):
     def test_missing_file_and_directory(self):
         self.refused("train", "mf", "--data", "nowhere.tsv", "--out", "model", says="nowhere.tsv")
         (self.folder / "folder").mkdir()
-        self.refused("train", "mf", "--data", "folder", "--out", "model", says="'folder' is a folder")
+        self.refused(
+            "train", "mf", "--data", "folder", "--out", "model", says="'folder' is a folder"
+        )
         self.assertFalse((self.folder / "model").exists())
 
     def test_binary_junk(self):
@@ -85,9 +89,15 @@ class BadRatings(Case):
 
     def test_wrong_matrix_market(self):
         head = "%%MatrixMarket matrix coordinate real general\n"
-        for content in (head, head + "2 2 3\n1 1 5\n", head + "2 2 1\n3 1 5\n", head + "2 2 1\n0 1 5\n",
-                        head + "2 2 1\n1 1 5\n1 2 5\n", head + "a b c\n",
-                        "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n"):
+        for content in (
+            head,
+            head + "2 2 3\n1 1 5\n",
+            head + "2 2 1\n3 1 5\n",
+            head + "2 2 1\n0 1 5\n",
+            head + "2 2 1\n1 1 5\n1 2 5\n",
+            head + "a b c\n",
+            "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n",
+        ):
             with self.subTest(content=content):
                 self.refuse(content)
 
@@ -98,8 +108,17 @@ class BadRatings(Case):
         self.write("ratings.tsv", RATINGS)
         self.write("bad.tsv", "1\t1\tx\n")
         for option in ("--test", "--validation"):
-            self.refused("train", "mf", "--data", "ratings.tsv", option, "bad.tsv", "--out", "model",
-                         says="bad.tsv:1:5")
+            self.refused(
+                "train",
+                "mf",
+                "--data",
+                "ratings.tsv",
+                option,
+                "bad.tsv",
+                "--out",
+                "model",
+                says="bad.tsv:1:5",
+            )
             self.assertFalse((self.folder / "model").exists())
 
     def test_a_bad_rating_on_standard_input(self):
@@ -109,19 +128,34 @@ class BadRatings(Case):
 class BadPlaces(Case):
     def test_unwritable_out(self):
         self.write("ratings.tsv", RATINGS)
-        for out, said in (("ratings.tsv/model", "'ratings.tsv' is a file"), ("ratings.tsv", "is a file"),
-                          ("/proc/castor-model", "/proc/castor-model"), ("/dev/null/x", "/dev/null"),
-                          ("x" * 300, "x" * 300), ("", "--out")):
+        for out, said in (
+            ("ratings.tsv/model", "'ratings.tsv' is a file"),
+            ("ratings.tsv", "is a file"),
+            ("/proc/castor-model", "/proc/castor-model"),
+            ("/dev/null/x", "/dev/null"),
+            ("x" * 300, "x" * 300),
+            ("", "--out"),
+        ):
             with self.subTest(out=out):
-                self.refused("train", "mf", "--data", "ratings.tsv", "--out", out, says=said,
-                             code=1 if out else 2)
+                self.refused(
+                    "train",
+                    "mf",
+                    "--data",
+                    "ratings.tsv",
+                    "--out",
+                    out,
+                    says=said,
+                    code=1 if out else 2,
+                )
 
     def test_other_outputs_that_cannot_be_written(self):
         self.train("--clocks", 2)
-        for words in (("recommend", "model", "--all-users", "--out", "ratings.tsv/x"),
-                      ("predict", "model", "--data", "ratings.tsv", "--out", "ratings.tsv/x"),
-                      ("data", "split", "ratings.tsv", "--train-out", "ratings.tsv/x", "--test-out", "y"),
-                      ("data", "generate", "ratings", "--out", "ratings.tsv/x")):
+        for words in (
+            ("recommend", "model", "--all-users", "--out", "ratings.tsv/x"),
+            ("predict", "model", "--data", "ratings.tsv", "--out", "ratings.tsv/x"),
+            ("data", "split", "ratings.tsv", "--train-out", "ratings.tsv/x", "--test-out", "y"),
+            ("data", "generate", "ratings", "--out", "ratings.tsv/x"),
+        ):
             with self.subTest(words=words):
                 self.refused(*words, says="ratings.tsv/x")
         self.assertFalse((self.folder / "y").exists(), "half a split")
@@ -133,26 +167,59 @@ class BadPlaces(Case):
             self.refused(*given, "--out", "disk/model", says=["disk/model", "No space left"])
             left = [path for path in disk.rglob("*") if path.is_file()]
             self.assertEqual(left, [], "a part of a model")
-            self.refused("data", "generate", "ratings", "--out", "disk/ratings.tsv", "--ratings", "2e5",
-                         "--users", "2000", "--items", "1000", says="No space left")
+            self.refused(
+                "data",
+                "generate",
+                "ratings",
+                "--out",
+                "disk/ratings.tsv",
+                "--ratings",
+                "2e5",
+                "--users",
+                "2000",
+                "--items",
+                "1000",
+                says="No space left",
+            )
             self.assertEqual(list(disk.rglob("*.tsv*")), [])
 
     def test_full_disk_keeps_the_model_that_was_there(self):
         with small_disk(self.folder / "disk", 1 << 20):
             self.train("--clocks", 2, out="disk/model")
-            before = {path.name: path.read_bytes() for path in (self.folder / "disk/model").iterdir()}
+            before = {
+                path.name: path.read_bytes() for path in (self.folder / "disk/model").iterdir()
+            }
             self.write("big.tsv", "".join(f"u{n}\ti{n % 999}\t3\n" for n in range(30_000)))
-            self.refused("train", "mf", "--data", "big.tsv", "--rank", "64", "--clocks", "1",
-                         "--out", "disk/model", says="No space left")
-            after = {path.name: path.read_bytes() for path in (self.folder / "disk/model").iterdir()
-                     if path.is_file()}
+            self.refused(
+                "train",
+                "mf",
+                "--data",
+                "big.tsv",
+                "--rank",
+                "64",
+                "--clocks",
+                "1",
+                "--out",
+                "disk/model",
+                says="No space left",
+            )
+            after = {
+                path.name: path.read_bytes()
+                for path in (self.folder / "disk/model").iterdir()
+                if path.is_file()
+            }
             self.assertEqual(before, after)
 
     def test_standard_output_that_is_full(self):
         self.train("--clocks", 2)
         with open("/dev/full", "wb") as full:
-            for words in (("--help",), ("train", "mf", "--help"), ("data", "describe", "ratings.tsv"),
-                          ("recommend", "model", "--all-users"), ("inspect", "model")):
+            for words in (
+                ("--help",),
+                ("train", "mf", "--help"),
+                ("data", "describe", "ratings.tsv"),
+                ("recommend", "model", "--all-users"),
+                ("inspect", "model"),
+            ):
                 with self.subTest(words=words):
                     outcome = self.castor(*words, stdout=full)
                     self.assertEqual(outcome.code, 1, outcome)
@@ -168,8 +235,18 @@ class BadPlaces(Case):
 
     def test_training_is_kept_when_the_reader_of_events_goes_away(self):
         self.write("ratings.tsv", RATINGS)
-        process = self.start("train", "mf", "--data", "ratings.tsv", "--out", "model", "--json", "--clocks",
-                             "100000000", "--quiet")
+        process = self.start(
+            "train",
+            "mf",
+            "--data",
+            "ratings.tsv",
+            "--out",
+            "model",
+            "--json",
+            "--clocks",
+            "100000000",
+            "--quiet",
+        )
         process.stdout.readline()
         process.stdout.close()
         process.wait(timeout=120)
@@ -184,8 +261,12 @@ class BadModels(Case):
         self.model = self.folder / "model"
 
     def refuse(self, *says):
-        for words in (("inspect", "model"), ("evaluate", "model", "--data", "ratings.tsv"),
-                      ("recommend", "model", "--all-users"), ("predict", "model", "--data", "ratings.tsv")):
+        for words in (
+            ("inspect", "model"),
+            ("evaluate", "model", "--data", "ratings.tsv"),
+            ("recommend", "model", "--all-users"),
+            ("predict", "model", "--data", "ratings.tsv"),
+        ):
             self.refused(*words, says=["model", *says])
 
     def test_no_model(self):
@@ -199,7 +280,14 @@ class BadModels(Case):
             whole = path.read_bytes()
             changed = bytearray(whole)
             changed[len(whole) // 2] ^= 1
-            for damage in (None, b"", whole[:len(whole) // 2], whole[:-1], whole + b"x", bytes(changed)):
+            for damage in (
+                None,
+                b"",
+                whole[: len(whole) // 2],
+                whole[:-1],
+                whole + b"x",
+                bytes(changed),
+            ):
                 if path.name == "model.json" and damage in (whole[:-1], bytes(changed)):
                     continue  # still a document, perhaps one that says something else
                 if path.suffix == ".txt" and damage == whole[:-1]:
@@ -218,11 +306,17 @@ class BadModels(Case):
     def test_documents_that_claim_too_much(self):
         path = self.model / "model.json"
         whole = path.read_text()
-        for old, new in (('"rank": 4', '"rank": 1000000000'), ('"rank": 4', '"rank": -1'),
-                         ('"rank": 4', '"rank": 5'), ('"users": 30', '"users": 4000000000'),
-                         ('"users": 30', '"users": 29'), ('"format": 1', '"format": 999'),
-                         ('"program": "mf"', '"program": "other"'), ('"ratings": ', '"ratings": "x'),
-                         ('"biases": true', '"biases": 3')):
+        for old, new in (
+            ('"rank": 4', '"rank": 1000000000'),
+            ('"rank": 4', '"rank": -1'),
+            ('"rank": 4', '"rank": 5'),
+            ('"users": 30', '"users": 4000000000'),
+            ('"users": 30', '"users": 29'),
+            ('"format": 1', '"format": 999'),
+            ('"program": "mf"', '"program": "other"'),
+            ('"ratings": ', '"ratings": "x'),
+            ('"biases": true', '"biases": 3'),
+        ):
             with self.subTest(new=new):
                 self.assertIn(old, whole)
                 path.write_text(whole.replace(old, new))
@@ -230,9 +324,13 @@ class BadModels(Case):
                 self.assertEqual(outcome.code, 1, outcome)
 
     def test_unknown_users(self):
-        self.refused("recommend", "model", "--user", "1", "nobody", says="user 'nobody' is not in the model")
+        self.refused(
+            "recommend", "model", "--user", "1", "nobody", says="user 'nobody' is not in the model"
+        )
         self.write("users.txt", "1\n\nnobody\n")
-        self.refused("recommend", "model", "--users", "users.txt", says="users.txt:3: user 'nobody'")
+        self.refused(
+            "recommend", "model", "--users", "users.txt", says="users.txt:3: user 'nobody'"
+        )
         self.write("users.txt", "\n")
         self.refused("recommend", "model", "--users", "users.txt", says="users.txt")
         self.refused("recommend", "model", "--users", "none.txt", says="none.txt")
@@ -241,8 +339,17 @@ class BadModels(Case):
         given = ("train", "mf", "--data", "ratings.tsv", "--out", "new", "--warm-start", "model")
         self.refused(*given, "--rank", "9", "--biases", says="rank")
         self.refused(*given, "--rank", "4", says="biases")
-        self.refused("train", "mf", "--data", "ratings.tsv", "--out", "new", "--warm-start", "nothing",
-                     says="nothing")
+        self.refused(
+            "train",
+            "mf",
+            "--data",
+            "ratings.tsv",
+            "--out",
+            "new",
+            "--warm-start",
+            "nothing",
+            says="nothing",
+        )
         self.assertFalse((self.folder / "new").exists())
 
 

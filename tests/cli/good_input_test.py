@@ -14,12 +14,17 @@ class Read(Case):
 
     def check(self, content, users, items, ratings, *words, **options):
         found = self.describe(content, *words, **options)
-        self.assertEqual((found["users"], found["items"], found["ratings"]), (users, items, ratings))
+        self.assertEqual(
+            (found["users"], found["items"], found["ratings"]), (users, items, ratings)
+        )
         return found
 
     def test_separators_and_headers(self):
         for separator in ("\t", ",", ";", "::", " ", "   ", " \t "):
-            lines = [separator.join(words) for words in (("1", "10", "5"), ("2", "10", "3.5"), ("2", "11", "1"))]
+            lines = [
+                separator.join(words)
+                for words in (("1", "10", "5"), ("2", "10", "3.5"), ("2", "11", "1"))
+            ]
             for head in ("", separator.join(("userId", "itemId", "rating")) + "\n"):
                 with self.subTest(separator=separator, head=head):
                     self.check(head + "\n".join(lines) + "\n", 2, 2, 3)
@@ -31,8 +36,18 @@ class Read(Case):
 
     def test_further_and_other_columns(self):
         self.check("1\t1\t5\t881250949\n1\t2\t3\t881250949\n", 1, 2, 2)
-        self.check("5,x,9,7\n3,y,9,8\n", 2, 1, 2, "--user-column", "4", "--item-column", "3",
-                   "--value-column", "1")
+        self.check(
+            "5,x,9,7\n3,y,9,8\n",
+            2,
+            1,
+            2,
+            "--user-column",
+            "4",
+            "--item-column",
+            "3",
+            "--value-column",
+            "1",
+        )
 
     def test_lines_without_a_rating(self):
         found = self.check("ann\tTitanic\nbob\tTitanic\n", 2, 1, 2, "--no-value")
@@ -41,8 +56,11 @@ class Read(Case):
     def test_compressed_files_whatever_their_names(self):
         content = RATINGS.encode()
         plain = self.describe(content)
-        for packed in (gzip.compress(content), gzip.compress(content[:600]) + gzip.compress(content[600:]),
-                       zstd_of(content)):
+        for packed in (
+            gzip.compress(content),
+            gzip.compress(content[:600]) + gzip.compress(content[600:]),
+            zstd_of(content),
+        ):
             if packed is None:
                 continue
             found = self.describe(packed, name="packed")
@@ -50,8 +68,13 @@ class Read(Case):
                 self.assertEqual(found[key], plain[key])
 
     def test_matrix_market(self):
-        self.check("%%MatrixMarket matrix coordinate real general\n% a comment\n4 9 3\n1 9 5\n4 1 2\n4 2 1.5\n",
-                   2, 3, 3)
+        self.check(
+            "%%MatrixMarket matrix coordinate real general\n"
+            "% a comment\n4 9 3\n1 9 5\n4 1 2\n4 2 1.5\n",
+            2,
+            3,
+            3,
+        )
 
     def test_several_files_are_one_data_set(self):
         self.write("a", "1\t1\t5\n")
@@ -74,13 +97,31 @@ class Trained(Case):
         return [entry["item"] for entry in found["items"]]
 
     def test_ids_of_every_kind(self):
-        ids = ("4294967297", "4294967295", "4294967296", "-1", "007", "7", "1e3", "Ä-7", "日本", "a b", "x,y",
-               'say "hi"', "'", "\\n", "--out", "NaN", "🎬")
+        ids = (
+            "4294967297",
+            "4294967295",
+            "4294967296",
+            "-1",
+            "007",
+            "7",
+            "1e3",
+            "Ä-7",
+            "日本",
+            "a b",
+            "x,y",
+            'say "hi"',
+            "'",
+            "\\n",
+            "--out",
+            "NaN",
+            "🎬",
+        )
         lines = ["user,item,rating"]
         for user in ids:
             for item in ids:
-                if (ids.index(user) + ids.index(item)) % 3:
-                    lines.append(f"{quoted(user)},{quoted(item)},{(ids.index(user) * ids.index(item)) % 5 + 1}")
+                u, i = ids.index(user), ids.index(item)
+                if (u + i) % 3:
+                    lines.append(f"{quoted(user)},{quoted(item)},{u * i % 5 + 1}")
         self.train("--clocks", 5, data="\n".join(lines))
         for user in ids:
             left = {item for item in ids if (ids.index(user) + ids.index(item)) % 3 == 0}
@@ -120,12 +161,16 @@ class Trained(Case):
         self.assertEqual(self.recommended("me", "--include-seen"), ["it"])
 
     def test_all_ratings_equal(self):
-        outcome = self.train("--clocks", 3, "--json", data="".join(f"{n % 7}\t{n % 11}\t3\n" for n in range(77)))
+        outcome = self.train(
+            "--clocks", 3, "--json", data="".join(f"{n % 7}\t{n % 11}\t3\n" for n in range(77))
+        )
         self.assertLess(outcome.events()[-1]["train_rmse"], 1)
 
     def test_ratings_of_any_size(self):
         for scale in (1e-3, 1, 1e4, 1e30):
-            data = "".join(f"{u}\t{i}\t{(u * i % 5 + 1) * scale!r}\n" for u in range(20) for i in range(10))
+            data = "".join(
+                f"{u}\t{i}\t{(u * i % 5 + 1) * scale!r}\n" for u in range(20) for i in range(10)
+            )
             last = self.train("--clocks", 20, "--lambda", 0, "--json", data=data).events()[-1]
             self.assertTrue(last["train_rmse"] < scale, last)
 
@@ -138,11 +183,15 @@ class Trained(Case):
         read = self.train("--clocks", 2, "--test", "test.tsv", "--json").events()[0]
         self.assertEqual((read["test_ratings"], read["test_unknown"]), (4, 3))
         found = self.done("evaluate", "model", "--data", "test.tsv", "--json").events()[0]
-        self.assertEqual((found["ratings"], found["known"], found["unknown_users"], found["unknown_items"]),
-                         (4, 1, 2, 2))
+        self.assertEqual(
+            (found["ratings"], found["known"], found["unknown_users"], found["unknown_items"]),
+            (4, 1, 2, 2),
+        )
         self.write("test.tsv", "nobody\tnothing\t3\n")
         self.train("--clocks", 2, "--test", "test.tsv")
-        self.assertEqual(self.done("evaluate", "model", "--data", "test.tsv", "--json").events()[0]["known"], 0)
+        self.assertEqual(
+            self.done("evaluate", "model", "--data", "test.tsv", "--json").events()[0]["known"], 0
+        )
 
     def test_no_clocks_is_a_model_too(self):
         self.train("--clocks", 0)

@@ -23,18 +23,29 @@ class Documents(Case):
                 name = str(page.relative_to(ROOT))
                 folder = self.folder / name.replace("/", "-")
                 folder.mkdir()
-                with self.subTest(page=name):  # the blocks of a page follow each other in one folder
+                with self.subTest(
+                    page=name
+                ):  # the blocks of a page follow each other in one folder
                     script = "set -eu\n" + "\n".join(blocks)
-                    done = subprocess.run(["bash", "-c", script], cwd=folder, env=env, timeout=TIMEOUT,
-                                          capture_output=True, text=True)
+                    done = subprocess.run(
+                        ["bash", "-c", script],
+                        cwd=folder,
+                        env=env,
+                        timeout=TIMEOUT,
+                        capture_output=True,
+                        text=True,
+                    )
                     self.assertEqual(done.returncode, 0, f"{done.stdout}\n{done.stderr}")
                     count += len(blocks)
         self.assertGreater(count, 0, "no block is marked")
 
     def test_the_reference_is_that_of_this_program(self):
         page = ROOT / "docs" / "reference" / "options.md"
-        self.assertEqual(page.read_text(), self.done("options", "--markdown").out,
-                         "out of date: castor options --markdown > docs/reference/options.md")
+        self.assertEqual(
+            page.read_text(),
+            self.done("options", "--markdown").out,
+            "out of date: castor options --markdown > docs/reference/options.md",
+        )
 
 
 if __name__ == "__main__":

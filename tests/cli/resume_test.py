@@ -18,8 +18,19 @@ RUN = ("train", "mf", "--data", "ratings.tsv", "--rank", "8", "--seed", "3", "--
 class Trainings(Case):
     def setUp(self):
         super().setUp()
-        self.done("data", "generate", "ratings", "--users", 500, "--items", 300, "--ratings", 30000,
-                  "--out", "ratings.tsv")
+        self.done(
+            "data",
+            "generate",
+            "ratings",
+            "--users",
+            500,
+            "--items",
+            300,
+            "--ratings",
+            30000,
+            "--out",
+            "ratings.tsv",
+        )
 
     def start_training(self, *words, out="model"):
         return self.start(*RUN, "--out", out, *words, text=True)
@@ -31,16 +42,20 @@ class Trainings(Case):
     def document(self, name):
         """model.json without what the clock on the wall says."""
         found = json.loads((self.folder / name / "model.json").read_text())
-        found["metrics"] = {key: value for key, value in found["metrics"].items()
-                            if "second" not in key and key not in ("model", "resumed_clock")}
+        found["metrics"] = {
+            key: value
+            for key, value in found["metrics"].items()
+            if "second" not in key and key not in ("model", "resumed_clock")
+        }
         return found
 
 
 class Killed(Trainings):
     def killed_after(self, lines):
         """Starts, reads so many events, kills. True when it had not ended by itself."""
-        process = self.start_training("--clocks", str(CLOCKS), "--resume", "--checkpoint-every", "0.001",
-                                      "--json", "--quiet")
+        process = self.start_training(
+            "--clocks", str(CLOCKS), "--resume", "--checkpoint-every", "0.001", "--json", "--quiet"
+        )
         for _ in range(lines):
             if not process.stdout.readline():
                 break
@@ -56,12 +71,20 @@ class Killed(Trainings):
             with self.subTest(seed=seed):
                 kills = sum(self.killed_after(rng.randrange(CLOCKS // 3)) for _ in range(6))
                 self.assertGreater(kills, 0)
-                events = self.done(*RUN, "--out", "model", "--clocks", CLOCKS, "--resume", "--json").events()
+                events = self.done(
+                    *RUN, "--out", "model", "--clocks", CLOCKS, "--resume", "--json"
+                ).events()
                 self.assertEqual(events[-1]["event"], "done")
                 self.assertEqual(arrays_of(self.folder / "model"), whole)
                 self.assertEqual(self.document("model"), self.document("whole"))
-                self.assertEqual([path.name for path in (self.folder / "model").iterdir()
-                                  if path.is_dir() or path.name.startswith(".")], [])
+                self.assertEqual(
+                    [
+                        path.name
+                        for path in (self.folder / "model").iterdir()
+                        if path.is_dir() or path.name.startswith(".")
+                    ],
+                    [],
+                )
 
     def test_killed_while_a_new_model_is_saved_it_is_the_old_one_or_none_or_the_new_one(self):
         for lines in range(0, 8):
@@ -87,7 +110,9 @@ class Stopped(Trainings):
 
     def test_ctrl_c_makes_a_checkpoint_and_prints_the_command_that_goes_on(self):
         self.write("a b's.toml", f"clocks = {FOREVER}\n")
-        process = self.start_training("--config", "a b's.toml", "--json", "--overwrite", out="my model")
+        process = self.start_training(
+            "--config", "a b's.toml", "--json", "--overwrite", out="my model"
+        )
         events, err = self.stop(process)
         self.assertEqual(process.returncode, 130)
         self.assertEqual(events[-1]["event"], "stopped")
@@ -100,12 +125,14 @@ class Stopped(Trainings):
         self.assertNotIn("--overwrite", words)
         stopped_at = events[-1]["clock"]
         command = command.replace("--json", "") + f" --clocks {stopped_at + 2} --quiet"
-        done = subprocess.run(["sh", "-c", command], cwd=self.folder, capture_output=True, text=True,
-                              timeout=120)
+        done = subprocess.run(
+            ["sh", "-c", command], cwd=self.folder, capture_output=True, text=True, timeout=120
+        )
         self.assertEqual(done.returncode, 0, done)
         self.assertIn(f"for {stopped_at + 2} clocks", done.stdout)
-        self.assertEqual(arrays_of(self.folder / "my model"),
-                         self.uninterrupted("--clocks", stopped_at + 2))
+        self.assertEqual(
+            arrays_of(self.folder / "my model"), self.uninterrupted("--clocks", stopped_at + 2)
+        )
 
     def test_sigterm_does_the_same(self):
         process = self.start_training("--clocks", str(FOREVER), "--json", "--quiet")
@@ -152,7 +179,19 @@ class TheSame(Trainings):
         models = []
         for count in threads:
             name = f"model{count}"
-            self.done(*RUN[:6], "--seed", 3, "--quiet", "--out", name, "--clocks", 6, "--threads", count, *words)
+            self.done(
+                *RUN[:6],
+                "--seed",
+                3,
+                "--quiet",
+                "--out",
+                name,
+                "--clocks",
+                6,
+                "--threads",
+                count,
+                *words,
+            )
             models.append((arrays_of(self.folder / name), self.document(name)))
         for arrays, document in models[1:]:
             self.assertEqual(arrays, models[0][0])
@@ -180,7 +219,9 @@ class TheSame(Trainings):
         model = self.folder / "model"
         users, items = (numpy.load(model / f"{side}_factors.npy") for side in ("user", "item"))
         self.assertEqual((users.shape, users.dtype, items.dtype), ((500, 8), "float32", "float32"))
-        names = {side: (model / f"{side}.txt").read_text().splitlines() for side in ("users", "items")}
+        names = {
+            side: (model / f"{side}.txt").read_text().splitlines() for side in ("users", "items")
+        }
         biases = numpy.load(model / "user_bias.npy"), numpy.load(model / "item_bias.npy")
         mean = json.loads((model / "model.json").read_text())["mean"]
         pairs = self.done("predict", "model", "--data", "ratings.tsv").table()[:500]

@@ -16,8 +16,12 @@ ROOT = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else ".").resolve()
 TIMEOUT = 240  # seconds; far above what any step takes, so that a hang is an error
 
 # Small enough to train in milliseconds, with a few of everything.
-RATINGS = "".join(f"{user}\t{item}\t{(user * item) % 5 + 1}\n"
-                  for user in range(1, 31) for item in range(1, 21) if (user + item) % 3)
+RATINGS = "".join(
+    f"{user}\t{item}\t{(user * item) % 5 + 1}\n"
+    for user in range(1, 31)
+    for item in range(1, 21)
+    if (user + item) % 3
+)
 
 
 class Outcome:
@@ -48,8 +52,13 @@ class Case(unittest.TestCase):
         return name
 
     def start(self, *words, **options):
-        options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
-                   "cwd": self.folder, **options}
+        options = {
+            "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+            "cwd": self.folder,
+            **options,
+        }
         process = subprocess.Popen([CASTOR, *map(str, words)], **options)
         self.addCleanup(finish, process)
         return process
@@ -57,10 +66,20 @@ class Case(unittest.TestCase):
     def castor(self, *words, stdin=b"", stdout=subprocess.PIPE, env=None):
         """Runs to the end. However it ends, it must not be by a signal or a sanitizer."""
         stdin = stdin.encode() if isinstance(stdin, str) else stdin
-        done = subprocess.run([CASTOR, *map(str, words)], input=stdin, stdout=stdout,
-                              stderr=subprocess.PIPE, cwd=self.folder, timeout=TIMEOUT, env=env)
-        outcome = Outcome(done.returncode, (done.stdout or b"").decode(errors="replace"),
-                          done.stderr.decode(errors="replace"))
+        done = subprocess.run(
+            [CASTOR, *map(str, words)],
+            input=stdin,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            cwd=self.folder,
+            timeout=TIMEOUT,
+            env=env,
+        )
+        outcome = Outcome(
+            done.returncode,
+            (done.stdout or b"").decode(errors="replace"),
+            done.stderr.decode(errors="replace"),
+        )
         self.check_alive(outcome)
         return outcome
 
@@ -91,8 +110,9 @@ class Case(unittest.TestCase):
     def train(self, *words, data=RATINGS, out="model", **options):
         """A model in `out`, trained for a few clocks unless words say otherwise."""
         name = self.write("ratings.tsv", data)
-        return self.done("train", "mf", "--data", name, "--out", out, "--rank", 4, "--quiet",
-                         *words, **options)
+        return self.done(
+            "train", "mf", "--data", name, "--out", out, "--rank", 4, "--quiet", *words, **options
+        )
 
 
 def finish(process):
@@ -107,8 +127,11 @@ def finish(process):
 
 def arrays_of(folder):
     """The files of a model that must not depend on when and where it was trained."""
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())
-            if path.suffix in (".npy", ".txt")}
+    return {
+        path.name: path.read_bytes()
+        for path in sorted(folder.iterdir())
+        if path.suffix in (".npy", ".txt")
+    }
 
 
 @contextlib.contextmanager
