@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "data/matrix_market.h"
@@ -229,6 +230,50 @@ void skip_header(std::string_view start, DetectedFormat& detected) {
   }
 }
 
+std::size_t columns_of(std::string_view line, const LineFormat& format) {
+  FieldCursor cursor(line, format);
+  FieldText field;
+  std::size_t count = 0;
+  while (count < 1000 && cursor.next(&field) && field.problem == nullptr) ++count;
+  return count;
+}
+
+// Could the column behind the rating be its decimals, as in "1,2,3,5" for 3.5?
+bool is_like_decimals(std::string_view line, const LineFormat& format) {
+  FieldCursor cursor(line, format);
+  FieldText field, value;
+  for (unsigned column = 0; column <= format.value_column; ++column) cursor.next(&value);
+  const bool another = cursor.next(&field);
+  const bool tail = field.text == "0" || field.text == "00" || field.text == "5" ||
+                    field.text == "25" || field.text == "50" || field.text == "75";
+  return another && tail && is_integer(value.text) && !cursor.next(&field);
+}
+
+// Commas both between columns and for the decimal point give lines a column too many.
+Status look_for_decimal_commas(std::span<const std::string_view> sample, std::string_view name,
+                               DetectedFormat& detected) {
+  const LineFormat& lines = detected.lines;
+  if (lines.format != RatingsFormat::comma || !lines.has_value || sample.empty()) return {};
+  const auto body = sample.subspan(detected.header ? 1 : 0);
+  if (body.empty()) return {};
+  if (detected.header) {
+    const std::size_t named = columns_of(sample[0], lines);
+    const auto has_more = [&](std::string_view line) { return columns_of(line, lines) > named; };
+    if (!std::ranges::all_of(body, has_more)) return {};
+    return error(Code::invalid,
+                 "{}:{}: expected the {} columns that the header names, found {}; if decimals are "
+                 "written with ',', write them with '.'",
+                 name, detected.skip_lines + 1, named, columns_of(body[0], lines));
+  }
+  if (std::ranges::all_of(body, [&](auto line) { return is_like_decimals(line, lines); })) {
+    detected.warning = text(
+        "{}: the column after the rating looks like decimals written with ','; "
+        "it is ignored",
+        name);
+  }
+  return {};
+}
+
 Status refuse_binary(std::string_view start, std::string_view name) {
   if (start.starts_with("\xFF\xFE") || start.starts_with("\xFE\xFF")) {
     return error(Code::invalid, "{} is UTF-16 text; convert it to UTF-8 first", name);
@@ -267,6 +312,7 @@ Result<DetectedFormat> detect_format(std::string_view start, const ReadOptions& 
   } else if (start.starts_with(byte_order_mark)) {
     detected.skip_bytes = byte_order_mark.size();
   }
+  TRY(look_for_decimal_commas(sample, name, detected));
   return detected;
 }
 

@@ -72,6 +72,7 @@ struct DetectedFormat {
   std::size_t skip_bytes = 0;  // before the first rating
   std::uint64_t skip_lines = 0;
   std::uint64_t entries = 0;  // Matrix Market: how many ratings the file says it holds
+  std::string warning = {};   // a sentence; empty = nothing looks wrong
 };
 
 // From the first lines of a file, all whole. `name` is used in errors.

@@ -141,6 +141,7 @@ Status Reader::begin(OpenFile& open, FileStats& stats, unsigned* turn, std::stri
   stats.format = open.detected.lines.format;
   stats.header = open.detected.header;
   open.lines = open.detected.skip_lines;
+  if (!open.detected.warning.empty()) stats_.warnings.push_back(open.detected.warning);
   std::size_t skip = open.detected.skip_bytes;
   for (*turn = 1; text->empty();) {
     *turn ^= 1;

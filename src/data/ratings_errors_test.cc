@@ -44,6 +44,20 @@ TEST(RatingsErrors, ADecimalCommaIsNamed) {
   EXPECT_EQ(error_of("1,2,\"3,5\"\n"), "r:1:5: expected a rating, found '3,5" + hint);
 }
 
+TEST(RatingsErrors, ADecimalCommaBetweenCommasIsAColumnTooMany) {
+  EXPECT_EQ(error_of("user,item,rating\n1,2,3,5\n1,3,4,0\n"),
+            "r:2: expected the 3 columns that the header names, found 4; if decimals are written "
+            "with ',', write them with '.'");
+  Disk disk;
+  world::Pool pool(1);
+  disk.put("r", "1,2,3,5\n1,3,4,0\n");
+  EXPECT_EQ(read_ratings(disk.files, pool, {.paths = {"r"}})->stats.warnings.size(), 1u);
+  disk.put("r", "1,2,3,881250949\n1,3,4,0\n");
+  EXPECT_EQ(read_ratings(disk.files, pool, {.paths = {"r"}})->stats.warnings.size(), 0u);
+  disk.put("r", "user,item,rating\n1,2,3,\n1,3,4\n");
+  EXPECT_TRUE(read_ratings(disk.files, pool, {.paths = {"r"}}).has_value());
+}
+
 TEST(RatingsErrors, TooFewColumns) {
   EXPECT_EQ(error_of("17\n18\n"),
             "r:1: expected 3 columns (user, item, rating) separated by spaces, found 1");
