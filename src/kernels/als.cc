@@ -107,6 +107,7 @@ AlsCall als_call(const RatedRows& ratings, const OtherRows& others, std::span<fl
   call.rows = ratings.rows();
   call.blocks = others.blocks.data();
   call.block_rows = others.block_rows;
+  call.others = others.count;
   // Exact for numbers below 2^31 (Granlund and Montgomery, "Division by invariant integers", 1994).
   call.shift = 31 + static_cast<std::uint32_t>(std::bit_width(others.block_rows - 1));
   call.magic = ((std::uint64_t{1} << call.shift) + others.block_rows - 1) / others.block_rows;

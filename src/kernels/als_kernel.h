@@ -18,6 +18,7 @@ struct AlsCall {
   // c * magic >> shift.
   const float* const* blocks;
   std::uint32_t block_rows;
+  std::uint32_t others;  // rows of the other side
   std::uint32_t shift;
   std::uint64_t magic;
   float* mine;  // (rows, stride)

@@ -278,8 +278,9 @@ class AlsLoops {
       return (v > 0 ? 1 + w : 0) - w * s;
     });
     for (Size k = 0; k < stride_; k += lanes) store(d + k, load(r + k));
+    const float least = rounding_of(begin, end);
     float square = dot(r, r);
-    for (std::uint32_t step = 0; step < call_.cg_steps && square > 0; ++step) {
+    for (std::uint32_t step = 0; step < call_.cg_steps && square > least * least; ++step) {
       multiply(d, image);
       add_observed(begin, end, d, image, [](float v, float s) { return __builtin_fabsf(v) * s; });
       const float curvature = dot(d, image);
@@ -291,6 +292,13 @@ class AlsLoops {
       for (Size k = 0; k < stride_; k += lanes) store(d + k, load(r + k) + keep * load(d + k));
       square = next;
     }
+  }
+  // The length of r that is rounding alone: steps beyond it would go where the system does not.
+  float rounding_of(std::uint64_t begin, std::uint64_t end) const {
+    float weights = 0, squares = 0;
+    for (std::uint64_t n = begin; n < end; ++n) weights += 1 + __builtin_fabsf(call_.values[n]);
+    for (Size k = 0; k < stride_; ++k) squares += call_.gram[k * stride_ + k];
+    return 1e-7F * weights * __builtin_sqrtf(squares / static_cast<float>(call_.others));
   }
   // out = (gram + lambda I) v
   void multiply(const float* v, float* out) const {
