@@ -107,6 +107,7 @@ TEST(Npy, MalformedFilesAreErrorsNotCrashes) {
   EXPECT_EQ(code_of(npy_of(good, 23)), Code::corrupt);
   EXPECT_EQ(code_of(npy_of(good, 25)), Code::corrupt);
   EXPECT_EQ(code_of(npy_of("{'descr': '<f4', 'fortran_order': False}\n", 0)), Code::corrupt);
+  EXPECT_EQ(code_of(npy_of(good + "x", 24)), Code::corrupt);
   EXPECT_EQ(code_of(npy_of("{'descr': '<f4', 'fortran_order': Maybe, 'shape': (1,)}\n", 4)),
             Code::corrupt);
   EXPECT_EQ(code_of(npy_of("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}\n", 4)),

@@ -57,6 +57,18 @@ TEST(Split, SoManyOfEachUserAreHeldOutButNeverAll) {
   });
 }
 
+TEST(Split, HoldingOutMoreOfEachUserKeepsThoseHeldOutBefore) {
+  Rng rng(StreamKey{});
+  const Ratings ratings = random_ratings(rng, 10, 500);
+  auto before = held_out(ratings, {.per_user = 1}).value();
+  EXPECT_NE(before, *held_out(ratings, {.per_user = 1, .seed = 2}));
+  for (std::int64_t per_user = 2; per_user < 20; ++per_user) {
+    const auto now = held_out(ratings, {.per_user = per_user}).value();
+    for (std::size_t i = 0; i < now.size(); ++i) EXPECT_LE(before[i], now[i]);
+    before = now;
+  }
+}
+
 TEST(Split, TheLastAreThoseAtTheEndOfTheInput) {
   for_seeds(50, [](Rng& rng) {
     const Ratings ratings = random_ratings(rng, 5, 100);
