@@ -31,7 +31,7 @@ struct Problem {
   std::size_t stride;
   float scale;   // of ratings; factors carry its square root
   float lambda;  // in scaled units
-  bool by_degree() const { return options.l2 == "degree"; }
+  bool by_degree() const { return options.pays_by_degree(); }
 };
 
 // Test users of a shard with their seen and test items, by item index, ascending.

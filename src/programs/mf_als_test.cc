@@ -15,7 +15,6 @@ MfOptions implicit_options() {
   MfOptions options;
   options.solver = "als";
   options.implicit = true;
-  options.l2 = "plain";
   options.rank = 8;
   options.clocks = 10;
   options.lambda = 1;

@@ -25,7 +25,7 @@ struct Problem {
   float lambda;  // in scaled units
   SideRole first, second;
 
-  bool by_degree() const { return options.l2 == "degree"; }
+  bool by_degree() const { return options.pays_by_degree(); }
   // With one coordinate there is no previous one: residuals stay the ratings.
   bool renews() const { return rank > 1; }
   Clock clocks_per_pass() const { return Clock{2} * rank * inner; }

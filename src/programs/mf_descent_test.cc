@@ -61,7 +61,6 @@ class MfDescent : public ::testing::TestWithParam<Kind> {
     MfOptions options;
     options.solver = kind.solver;
     options.implicit = kind.implicit;
-    options.l2 = kind.implicit ? "plain" : "degree";
     options.confidence = 2;
     options.inner = kind.inner;
     options.rank = 5;
@@ -304,7 +303,7 @@ TEST_P(MfExplicitDescent, MetricsAreThoseOfTheDefinition) {
     (rating.user == 5 || (rating.user + rating.item) % 7 == 0 ? test : train).push_back(rating);
   }
   const MfInput input = testing::input_of(train, {60, 40}, 4, 1, test, test);
-  for (const char* l2 : {"degree", "plain"}) {
+  for (const char* l2 : {"auto", "degree", "plain"}) {
     MfOptions model = options();
     model.l2 = l2;
     model.lambda = 0.07;
@@ -315,7 +314,7 @@ TEST_P(MfExplicitDescent, MetricsAreThoseOfTheDefinition) {
     double objective = 0;
     auto penalty = [&](const Side& side, const AlignedVector<float>& rows) {
       for (std::uint32_t position = 0; position < side.count(); ++position) {
-        const double weight = std::string(l2) == "degree" ? side.degree[position] : 1.0;
+        const double weight = std::string(l2) != "plain" ? side.degree[position] : 1.0;
         for (std::size_t k = 0; k < stride; ++k) {
           const double value = rows[side.index_at[position] * stride + k];
           objective += weight * 0.07 * value * value;
