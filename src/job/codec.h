@@ -5,7 +5,9 @@
 //     void decode(ByteReader&);          // marks the reader failed on nonsense
 //
 // Thread: any (pure).
+#include <array>
 #include <concepts>
+#include <span>
 #include <vector>
 
 #include "core/aligned.h"
@@ -37,6 +39,19 @@ template <class T>
   requires std::is_trivially_copyable_v<T>
 void decode_state(ByteReader& in, std::vector<T>& values) {
   values = in.get_array<T>();
+}
+
+template <Plain T, std::size_t n>
+void encode_state(ByteWriter& out, const std::vector<std::array<T, n>>& values) {
+  out.put_array(
+      std::span<const T>(values.empty() ? nullptr : values.front().data(), values.size() * n));
+}
+template <Plain T, std::size_t n>
+void decode_state(ByteReader& in, std::vector<std::array<T, n>>& values) {
+  const std::vector<T> flat = in.get_array<T>();
+  if (flat.size() % n != 0) return in.fail();
+  values.resize(flat.size() / n);
+  for (std::size_t i = 0; i < flat.size(); ++i) values[i / n][i % n] = flat[i];
 }
 
 template <class T>

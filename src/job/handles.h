@@ -50,6 +50,12 @@ struct State {
   std::uint32_t id = 0;
 };
 
+// The specification, for a table whose blocks are leased.
+inline TableSpec leased(TableSpec spec) {
+  spec.sharing = Sharing::leased;
+  return spec;
+}
+
 template <Row R>
 Schedule rotate(const Table<R>& table, Rotate rule = {}) {
   return Schedule(schedule::Phase{rule, table.blocks(), table.id()});

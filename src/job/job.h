@@ -4,7 +4,9 @@
 //
 // Thread: one.
 #include <atomic>
+#include <concepts>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -64,6 +66,12 @@ struct Report {
   double seconds = 0, cpu_seconds = 0;  // training alone, of all runs of the job
   double stalled_seconds = 0;           // of those, thread-seconds without a task to run
   std::string checkpoint = {};          // the last one written, "" = none
+
+  // The last value of a metric; not a number when it was never taken.
+  double last(std::size_t metric = 0) const {
+    if (curve.empty() || metric >= metrics.size()) return std::numeric_limits<double>::quiet_NaN();
+    return curve.back().values[metric];
+  }
 };
 
 class Job {
@@ -85,6 +93,9 @@ class Job {
   // load(shard) is called once a shard, in parallel.
   template <class D>
   Data<D> data(std::string name, std::function<Result<D>(ShardId)> load);
+  // The same for a function that returns a D or a Result<D>, which need not be named.
+  template <std::invocable<ShardId> F>
+  auto data(std::string name, F load);
   // derived: rebuild() can make it from data and tables, so it is not checkpointed.
   template <class S>
   State<S> state(std::string name, bool derived = false);
@@ -147,6 +158,21 @@ Data<D> Job::data(std::string name, std::function<Result<D>(ShardId)> load) {
     return std::shared_ptr<const void>(std::make_shared<const D>(std::move(value)));
   };
   return {add_data(std::move(kind))};
+}
+
+template <std::invocable<ShardId> F>
+auto Job::data(std::string name, F load) {
+  using Loaded = std::invoke_result_t<F, ShardId>;
+  if constexpr (requires {
+                  typename Loaded::value_type;
+                  Loaded(std::declval<Error>());
+                }) {
+    return data<typename Loaded::value_type>(std::move(name), std::move(load));
+  } else {
+    return data<Loaded>(std::move(name), [load = std::move(load)](ShardId shard) {
+      return Result<Loaded>(load(shard));
+    });
+  }
 }
 
 template <class S>

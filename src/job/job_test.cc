@@ -538,6 +538,33 @@ TEST(TaskContext, DrawsFromTheStreamOfItsShardClockAndBlock) {
   EXPECT_TRUE(bench.job.run(program, {.clocks = 3}));
 }
 
+struct Rows {
+  explicit Rows(Job& job)
+      : rows(
+            job.table<Dense<double>>(leased({.name = "rows", .rows = 100, .width = 3, .blocks = 4}),
+                                     uniform_rows(-2.0, 3.0))) {}
+  Schedule schedule() { return rotate(rows); }
+  void push(TaskContext&, const Task&) {}
+  std::vector<MetricSpec> metrics() { return {{.name = "mean", .combine = Combine::mean}}; }
+  void metric(TaskContext& context, std::span<MetricPart> parts) {
+    for (RowId row = 0; row < 100; ++row) {
+      for (const double value : context.read(rows)[row]) {
+        CHECK(value >= -2 && value < 3);
+        parts[0].add(value, 2);
+      }
+    }
+  }
+  Table<Dense<double>> rows;
+};
+
+TEST(LocalJob, RunsAProgramThatDeclaresItsOwnStorage) {
+  const auto report = run_local<Rows>({.shards = 2}, {.clocks = 1});
+  ASSERT_TRUE(report);
+  EXPECT_NEAR(report->last(), 0.5, 0.35);  // 300 draws of variance 25 / 12: four deviations
+  EXPECT_TRUE(std::isnan(report->last(1)));
+  EXPECT_TRUE(std::isnan(Report().last()));
+}
+
 TEST(LocalJob, RunsWithoutAnythingAround) {
   auto job = local_job({.shards = 4, .threads = 2});
   ASSERT_TRUE(job);

@@ -42,6 +42,11 @@ struct MetricSpec {
 
 struct MetricPart {
   double sum = 0, weight = 0;
+
+  void add(double value, double value_weight = 1) {
+    sum += value_weight * value;
+    weight += value_weight;
+  }
 };
 
 template <class P>
