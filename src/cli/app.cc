@@ -103,7 +103,7 @@ int show(const std::string& page) {
   Output output;
   output.result(page);
   const Status written = output.finish();
-  if (!written) say_error(output, {}, written.error());
+  if (!written && !written.error().message().empty()) say_error(output, {}, written.error());
   return written ? exit_done : exit_failed;
 }
 

@@ -49,6 +49,7 @@ bool Output::flush() {
 
 Status Output::finish() {
   if (flush()) return {};
+  if (reason_.load() == EPIPE) return Error(Code::cancelled, "");  // as with `| head`
   return error(Code::io, "standard output: {}", ::strerror(reason_.load()));
 }
 

@@ -19,7 +19,8 @@ class Output {
 
   // Results. Failures are remembered, and given by finish().
   void result(std::string_view text);
-  // Code::io when not all results could be written.
+  // Code::io when not all results could be written; Code::cancelled without a message when their
+  // reader went away.
   Status finish();
   // Sends results on now; false when that or anything before has failed.
   bool flush();

@@ -231,7 +231,7 @@ class BadPlaces(Case):
         os.close(read_end)
         with open(write_end, "wb") as gone:
             outcome = self.castor("recommend", "model", "--all-users", "--top", "500", stdout=gone)
-        self.assertEqual(outcome.code, 1, outcome)
+        self.assertEqual((outcome.code, outcome.err), (1, ""), outcome)
 
     def test_training_is_kept_when_the_reader_of_events_goes_away(self):
         self.write("ratings.tsv", RATINGS)
@@ -251,6 +251,7 @@ class BadPlaces(Case):
         process.stdout.close()
         process.wait(timeout=120)
         self.assertEqual(process.returncode, 1)
+        self.assertIn(b"resume with", process.stderr.read())
         self.assertTrue(list((self.folder / "model" / "checkpoints").iterdir()))
 
 
