@@ -169,9 +169,8 @@ void RecommendCommand::fill_best(const programs::MfModel& model, const ExcludedP
       const auto seen = model.seen.of(users[i]);
       left_out[i].assign(seen.begin(), seen.end());
     }
-    const auto middle = static_cast<std::ptrdiff_t>(left_out[i].size());
     excluded.append_of(users[i], left_out[i]);
-    std::ranges::inplace_merge(left_out[i], left_out[i].begin() + middle);
+    std::ranges::sort(left_out[i]);
     ranked[i] = {.user = users[i], .seen = left_out[i], .relevant = {}};
   }
   std::vector<float> scores(users.size() * items);
