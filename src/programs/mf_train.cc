@@ -30,6 +30,18 @@ std::vector<std::string> metric_names(const MfInput& input, const MfOptions& opt
   return names;
 }
 
+// How much worse than predicting the mean the final training error may be.
+constexpr double diverged_factor = 2;
+
+// The members of the "done" event that say something about the model.
+Json metrics_of(const Json& done) {
+  Json metrics{Json::Object{}};
+  for (const auto& [key, value] : *done.as_object()) {
+    if (key != "event" && key != "model") metrics.set(key, value);
+  }
+  return metrics;
+}
+
 // One training from beginning to end.
 class Training {
  public:
@@ -53,6 +65,7 @@ class Training {
   void tell_clock(const MetricPoint& point);
   RunOptions run_options();
   Result<Json> finish(MfFit fit);
+  Status check_converged(const Json& done) const;
   Json done_event(const MfModel& model, const Report& report) const;
   std::optional<double> last_of(std::string_view metric) const;
   std::string checkpoints() const { return world::joined_path(options_.out, "checkpoints"); }
@@ -83,6 +96,10 @@ Status Training::check_options() const {
   if (options_.resume && !options_.warm_start.empty()) {
     return error(Code::invalid,
                  "resume continues a run and warm_start begins one: give one of them");
+  }
+  if (options_.resume && options_.overwrite) {
+    return error(Code::invalid,
+                 "resume keeps an unfinished run and overwrite discards it: give one");
   }
   return {};
 }
@@ -228,7 +245,9 @@ Result<Json> Training::run() {
   const Instant began = world_.now();
   users_ = std::move(loaded.train.users);
   items_ = std::move(loaded.train.items);
-  const ShardId shards = shards_for(options_.model, loaded.train.ratings.size());
+  // A shard without users would only be handed around.
+  const ShardId shards =
+      std::min(shards_for(options_.model, loaded.train.ratings.size()), users_.size());
   input_ = prepare_input(std::move(loaded.train.ratings), std::move(loaded.test.ratings),
                          std::move(loaded.validation.ratings), {users_.size(), items_.size()},
                          shards, static_cast<std::uint64_t>(options_.model.seed));
@@ -266,11 +285,25 @@ Result<Json> Training::finish(MfFit fitted) {
   MfOptions copy = options_.model;
   model.options = to_json(fields(copy));
   Json done = done_event(model, report);
-  model.metrics = done;
+  TRY(check_converged(done));
+  model.metrics = metrics_of(done);
   TRY(save_model(world_.files(), options_.out, model, calls_.castor_version));
   TRY(world_.files().remove_tree(checkpoints()));
   tell(done);
   return done;
+}
+
+// A model that is worse than no model at all is an error, not a result.
+Status Training::check_converged(const Json& done) const {
+  const Json* error_now = done.find("train_rmse");
+  const Json* clocks = done.find("clock");
+  if (error_now == nullptr || clocks == nullptr || *clocks->as_int() == 0) return {};
+  const double rmse = error_now->as_real() != nullptr ? *error_now->as_real() : std::nan("");
+  if (rmse <= diverged_factor * input_.deviation) return {};
+  return error(Code::invalid,
+               "the training diverged: its error is {}, that of predicting the mean is {}; nothing "
+               "was saved; lower --rate or raise --lambda",
+               shortest(rmse), shortest(input_.deviation));
 }
 
 Json Training::done_event(const MfModel& model, const Report& report) const {

@@ -92,17 +92,18 @@ class RotateBoard final : public Board {
 
   void allow_until(Clock limit) override { limit_ = limit; }
 
+  // A task is ready when it is the next one of both its shard and its block: looking along the
+  // shorter side finds all of them.
   std::optional<Task> take(Fresh is_fresh) override {
     std::optional<Task> best;
-    std::uint64_t best_rank = std::numeric_limits<std::uint64_t>::max();
-    for (ShardId shard = 0; shard < options_.shards; ++shard) {
-      if (busy_[shard] != 0) continue;
-      const Next next = next_of(shard);
-      if (next.task.clock >= limit_) continue;
-      // The block's turn: all its tasks before this one are done.
-      if (block_done_[next.task.block] != next.block_rank) continue;
-      const auto rank = static_cast<std::uint64_t>(shard_done_[shard]);
-      if (rank < best_rank && is_fresh(next.task)) best = next.task, best_rank = rank;
+    Clock best_rank = std::numeric_limits<Clock>::max();
+    const std::uint32_t candidates = std::min(blocks_, options_.shards);
+    for (std::uint32_t i = 0; i < candidates; ++i) {
+      const std::optional<ShardId> shard = blocks_ < options_.shards ? next_shard(i) : i;
+      if (!shard || busy_[*shard] != 0 || shard_done_[*shard] >= best_rank) continue;
+      const Next next = next_of(*shard);
+      if (next.task.clock >= limit_ || block_done_[next.task.block] != next.block_rank) continue;
+      if (is_fresh(next.task)) best = next.task, best_rank = shard_done_[*shard];
     }
     if (!best) return best;
     busy_[best->shard] = 1;
@@ -123,13 +124,26 @@ class RotateBoard final : public Board {
  private:
   struct Relabelling {
     Clock clock;
-    std::vector<std::uint32_t> place_of_shard;
-    std::vector<std::uint32_t> block_at_place;  // blocks_ .. mean "no block"
+    std::vector<std::uint32_t> place_of_shard, shard_at_place;
+    std::vector<std::uint32_t> block_at_place, place_of_block;
   };
   struct Next {
     Task task;
     Clock block_rank = 0;  // tasks the block has to have done before, since the board began
   };
+
+  // The shard whose turn it is at a block; none when that is beyond the limit. A block meets the
+  // places below its own going down, then those above, from the last one that has a shard.
+  std::optional<ShardId> next_shard(BlockId block) {
+    const Clock clock = options_.first + block_done_[block] / options_.shards;
+    if (clock >= limit_) return std::nullopt;
+    const Relabelling& labels = relabelling(clock);
+    const auto rank = static_cast<std::uint32_t>(block_done_[block] % options_.shards);
+    const std::uint32_t place = labels.place_of_block[block];
+    if (place >= options_.shards) return labels.shard_at_place[options_.shards - 1 - rank];
+    const std::uint32_t at = rank <= place ? place - rank : options_.shards + place - rank;
+    return labels.shard_at_place[at];
+  }
 
   // A shard does `blocks_` tasks a clock, a block `shards` tasks a clock.
   Next next_of(ShardId shard) {
@@ -181,6 +195,14 @@ class RotateBoard final : public Board {
       Rng rng({options_.seed, scheduler_stream, clock, 0});
       rng.shuffle(labels.place_of_shard);
       rng.shuffle(labels.block_at_place);
+    }
+    labels.shard_at_place.resize(options_.shards);
+    labels.place_of_block.resize(blocks_);
+    for (ShardId shard = 0; shard < options_.shards; ++shard) {
+      labels.shard_at_place[labels.place_of_shard[shard]] = shard;
+    }
+    for (std::uint32_t place = 0; place < blocks_; ++place) {
+      labels.place_of_block[labels.block_at_place[place]] = place;
     }
     return labels;
   }

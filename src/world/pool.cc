@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -14,9 +15,7 @@ namespace castor::world {
 unsigned available_threads() { return std::max(1U, std::thread::hardware_concurrency()); }
 
 struct Pool::State {
-  explicit State(unsigned count) : threads(count) {}
-
-  const unsigned threads;
+  unsigned threads = 1;  // constant after the pool's constructor
   Mutex mutex;
   CondVar work_ready, work_done;
   std::uint64_t generation GUARDED_BY(mutex) = 0;
@@ -44,11 +43,16 @@ struct Pool::State {
   }
 };
 
-Pool::Pool(unsigned threads) : state_(std::make_unique<State>(threads)) {
+Pool::Pool(unsigned threads) : state_(std::make_unique<State>()) {
   CHECK(threads >= 1);
-  for (unsigned index = 1; index < threads; ++index) {
-    state_->helpers.emplace_back([state = state_.get(), index] { state->help(index); });
+  state_->helpers.reserve(threads);
+  try {
+    for (unsigned index = 1; index < threads; ++index) {
+      state_->helpers.emplace_back([state = state_.get(), index] { state->help(index); });
+    }
+  } catch (const std::system_error&) {  // a limit on processes or memory: fewer must do
   }
+  state_->threads = static_cast<unsigned>(state_->helpers.size()) + 1;
 }
 
 Pool::~Pool() {

@@ -16,7 +16,9 @@ unsigned available_threads();
 
 class Pool {
  public:
-  explicit Pool(unsigned threads);  // REQUIRES: threads >= 1
+  // REQUIRES: threads >= 1. Where the system refuses to start so many, there are fewer: see
+  // threads().
+  explicit Pool(unsigned threads);
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
