@@ -177,13 +177,22 @@ class AlsLoops {
   }
   void add_right(const float* values, Size count, float* right) const {
     for (Size k = 0; k < stride_; k += 16) {
-      V sum[parts] = {};
+      V sum[4][parts] = {};  // four, because each waits for the one before
       const float* x = call_.panel + k;
-      for (Size p = 0; p < count; ++p, x += stride_) {
-        for (int q = 0; q < parts; ++q) sum[q] += values[p] * load(x + q * lanes);
+      Size p = 0;
+      for (; p + 4 <= count; p += 4, x += 4 * stride_) {
+        for (int r = 0; r < 4; ++r) {
+          for (int q = 0; q < parts; ++q) {
+            sum[r][q] += values[p + r] * load(x + r * stride_ + q * lanes);
+          }
+        }
+      }
+      for (; p < count; ++p, x += stride_) {
+        for (int q = 0; q < parts; ++q) sum[0][q] += values[p] * load(x + q * lanes);
       }
       for (int q = 0; q < parts; ++q) {
-        store(right + k + q * lanes, load(right + k + q * lanes) + sum[q]);
+        const V all = (sum[0][q] + sum[1][q]) + (sum[2][q] + sum[3][q]);
+        store(right + k + q * lanes, load(right + k + q * lanes) + all);
       }
     }
   }

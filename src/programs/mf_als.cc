@@ -364,6 +364,8 @@ class MfAls {
 
 Result<MfFit> fit_als(const MfInput& input, const MfOptions& options, const MfSetting& setting) {
   const auto rank = static_cast<std::uint32_t>(options.rank);
+  CHECK(setting.start == nullptr || setting.start->rank == rank, "a start of rank {}",
+        setting.start->rank);
   const float scale = options.implicit ? 1 : static_cast<float>(input.deviation);
   const Problem problem{input,
                         options,

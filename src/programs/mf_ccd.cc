@@ -317,6 +317,8 @@ class MfCcd {
 }  // namespace
 
 Result<MfFit> fit_ccd(const MfInput& input, const MfOptions& options, const MfSetting& setting) {
+  CHECK(setting.start == nullptr || setting.start->rank == options.rank, "a start of rank {}",
+        setting.start->rank);
   const bool few_items = input.items.count() <= input.users.count();
   const auto scale = static_cast<float>(input.deviation);
   const Problem problem{.input = input,
