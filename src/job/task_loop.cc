@@ -35,28 +35,29 @@ TaskLoop::TaskLoop(const Parts& parts, const schedule::Phase& phase, std::uint32
     has_bounded_ = has_bounded_ || bounded;
     has_leased_ = has_leased_ || !bounded;
   }
-  fresh_until_ = least_applied();
+  fresh_until_ = latest_reader();
 }
 
 // The latest clock whose tasks every bounded table lets read: the predicate of each table's
 // consistency, on the block that is furthest behind.
-Clock TaskLoop::least_applied() const {
+Clock TaskLoop::latest_reader() const {
   Clock least = std::numeric_limits<Clock>::max();
   for (const TableEntry& entry : parts_.store->tables) {
     const ps::TableStore& table = *entry.table;
+    if (table.spec().sharing == Sharing::leased) continue;
     const int staleness = table.spec().staleness;
-    if (table.spec().sharing == Sharing::leased || staleness == ps::staleness_unbounded) continue;
+    const ps::Consistency& consistency = ps::consistency_of(staleness);
     for (BlockId block = 0; block < table.blocks(); ++block) {
-      least = std::min(least, table.applied_next(block) + staleness);
+      least = std::min(least, consistency.latest_reader(table.applied_next(block), staleness));
     }
   }
   return least;
 }
 
-bool TaskLoop::is_fresh(const Task& task) const {
-  if (task.clock > fresh_until_) return false;
+// Tasks of clocks up to this one read what is recent enough.
+Clock TaskLoop::latest_fresh() const {
   // A sweep over leased tables: what it reads or leases must have been left by all earlier clocks.
-  return !(is_sweep_ && has_leased_) || board_->closed() >= task.clock;
+  return is_sweep_ && has_leased_ ? std::min(fresh_until_, board_->closed()) : fresh_until_;
 }
 
 bool TaskLoop::is_over() const { return failure_.has_value() || board_->closed() >= limit_; }
@@ -79,7 +80,7 @@ void TaskLoop::work(unsigned /*index*/, FunctionRef<bool()> should_cut) {
   while (const std::optional<Task> task = next_task()) {
     bool committed = false;
     Status status = run_task(context, *task, touches, committed);
-    const Clock fresh = committed ? least_applied() : 0;
+    const Clock fresh = committed ? latest_reader() : 0;
     if (book(*task, std::move(status), fresh) && should_cut()) cut();
   }
 }
@@ -92,7 +93,8 @@ std::optional<Task> TaskLoop::next_task() {
       const MutexLock lock(mutex_);
       std::optional<Task> task;
       if (!is_over()) {
-        task = board_->take([this](const Task& candidate) { return is_fresh(candidate); });
+        const Clock latest = latest_fresh();
+        task = board_->take([latest](const Task& candidate) { return candidate.clock <= latest; });
       }
       CHECK(task || is_over() || running_ > 0, "clock {} cannot go on: no task runs, none may",
             board_->closed());

@@ -47,9 +47,9 @@ class TaskLoop {
   // Books a task that has ended. True when that closed a clock.
   bool book(const Task& task, Status status, Clock fresh) EXCLUDES_LOCK(mutex_);
   void cut() EXCLUDES_LOCK(mutex_);
-  bool is_fresh(const Task& task) const REQUIRES_LOCK(mutex_);
+  Clock latest_fresh() const REQUIRES_LOCK(mutex_);
   bool is_over() const REQUIRES_LOCK(mutex_);
-  Clock least_applied() const;
+  Clock latest_reader() const;
 
   const Parts parts_;
   const schedule::Phase phase_;

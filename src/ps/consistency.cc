@@ -1,20 +1,19 @@
 #include "ps/consistency.h"
 
 #include <array>
+#include <limits>
 
 namespace castor::ps {
 namespace {
 
 constexpr std::array entries = {
     Consistency{"bsp", "a read sees exactly the commits of all earlier clocks",
-                [](const ReadState& read, int) { return read.applied_next >= read.reader; }},
+                [](Clock applied_next, int) { return applied_next; }},
     Consistency{"ssp",
                 "a read misses at most the commits of the last s clocks, and none of its own",
-                [](const ReadState& read, int staleness) {
-                  return read.applied_next >= read.reader - staleness;
-                }},
+                [](Clock applied_next, int staleness) { return applied_next + staleness; }},
     Consistency{"async", "a read sees its own commits, and whatever else has arrived",
-                [](const ReadState&, int) { return true; }},
+                [](Clock, int) { return std::numeric_limits<Clock>::max(); }},
 };
 
 }  // namespace

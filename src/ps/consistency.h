@@ -21,7 +21,13 @@ struct ReadState {
 
 struct Consistency {
   std::string_view name, guarantee;
-  bool (*may_read)(const ReadState&, int staleness);  // the whole definition
+  // The latest clock whose tasks may read values that hold every commit of clocks < applied_next:
+  // the whole definition.
+  Clock (*latest_reader)(Clock applied_next, int staleness);
+
+  bool may_read(const ReadState& read, int staleness) const {
+    return read.reader <= latest_reader(read.applied_next, staleness);
+  }
 };
 
 std::span<const Consistency> consistencies();
