@@ -46,6 +46,7 @@ class Run {
 
   Status checkpoint_if_due();
   Status write_checkpoint();
+  std::string metric_names() const;
   Json header() const;
   Status read_header(const Json& header);
   std::vector<Section> model_sections() const;

@@ -11,6 +11,7 @@ namespace castor::job {
 namespace {
 
 constexpr std::string_view best_prefix = "best/";
+constexpr std::size_t curve_points_max = 4096;  // about 140 bytes each
 
 std::string state_section(const StateKind& kind, ShardId shard) {
   return text("state/{}/{}", kind.name, shard);
@@ -64,9 +65,22 @@ Status Run::checkpoint_if_due() {
   return {};
 }
 
+// What the points of the curve and "best" are values of.
+std::string Run::metric_names() const {
+  std::string names;
+  for (const MetricSpec& spec : report_.metrics) names += spec.name + " ";
+  if (!report_.metrics.empty()) names += text("by {}", report_.metrics[driving_].name);
+  return names;
+}
+
 Json Run::header() const {
   Json curve{Json::Array{}};
-  for (const MetricPoint& point : report_.curve) {
+  // The header has a bounded size: of a long curve every so many points, and always the last.
+  const std::size_t points = report_.curve.size();
+  const std::size_t every = points / curve_points_max + 1;
+  for (std::size_t i = 0; i < points; ++i) {
+    if (i % every != 0 && i + 1 != points) continue;
+    const MetricPoint& point = report_.curve[i];
     Json values{Json::Array{}};
     // JSON has no way to write what is not finite.
     for (const double value : point.values) {
@@ -80,6 +94,7 @@ Json Run::header() const {
                    .set("cpu_seconds", point.cpu_seconds));
   }
   Json result;
+  result.set("metrics", metric_names());
   result.set("identity", options_.identity).set("seed", std::to_string(parts_.seed));
   result.set("shards", parts_.store->shards).set("clock", clock_).set("tasks", report_.tasks);
   result.set("seconds", report_.seconds).set("cpu_seconds", report_.cpu_seconds);
@@ -95,6 +110,13 @@ std::uint64_t Run::bytes_expected() const {
     for (BlockId block = 0; block < entry.table->blocks() && !entry.table->spec().derived;
          ++block) {
       bytes += entry.table->values(block).encoded_bytes();
+    }
+  }
+  for (const StateKind& kind : parts_.store->states) {
+    for (ShardId shard = 0; shard < parts_.store->shards && !kind.derived; ++shard) {
+      ByteWriter out;
+      kind.encode(out, kind.values[shard].get());
+      bytes += out.bytes().size();
     }
   }
   for (const Section& section : best_sections_) bytes += section.bytes.size();
@@ -168,6 +190,13 @@ Status Run::read_header(const Json& header) {
     return error(Code::invalid,
                  "it was taken with seed {} and {} shards, now there are seed {} and {}",
                  printable(seed), shards, parts_.seed, parts_.store->shards);
+  }
+  TRY_AS(const std::string names, header.string("metrics"));
+  if (names != metric_names()) {
+    return error(Code::invalid,
+                 "it was measured with other files: the metrics were '{}', now '{}'; give the same "
+                 "test and validation data",
+                 printable(names), metric_names());
   }
   TRY_AS(clock_, header.integer("clock"));
   if (clock_ < 0) return error(Code::corrupt, "clock {}", clock_);
@@ -261,6 +290,10 @@ Status Run::restore(const std::string& path) {
   if (applied.size() != targets_.size()) {
     return error(Code::corrupt, "checkpoint '{}' has {} sections, not {}", path, applied.size(),
                  targets_.size());
+  }
+  for (const Section& section : best_sections_) applied.erase(section.name);
+  if (!best_sections_.empty() && (!applied.empty() || best_sections_.size() != targets_.size())) {
+    return error(Code::corrupt, "checkpoint '{}' holds only a part of its best model", path);
   }
   for (const TableEntry& entry : parts_.store->tables) entry.table->set_clock(clock_);
   return derive();

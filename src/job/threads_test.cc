@@ -217,6 +217,59 @@ TEST(StalenessThreads, EveryReadHoldsAllCommitsBeyondTheBoundAndAllOwnTasks) {
   }
 }
 
+// ---- Leases in a sweep: clock by clock, each shard has another block
+
+struct Carousel {
+  static constexpr ShardId shards = 6;
+
+  explicit Carousel(Job& job)
+      : rows(job.table<Scalar<std::int64_t>>(
+            leased({.name = "rows", .rows = shards, .blocks = shards}))) {}
+  static BlockId block_of(ShardId shard, Clock clock) {
+    return static_cast<BlockId>((shard + clock) % shards);
+  }
+  static std::int64_t next(std::int64_t value, ShardId shard) {
+    return (value * 31 + shard + 1) % 1000003;
+  }
+  Schedule schedule() { return sweep(); }
+  void touches(TouchSet& touch, const Task& task) {
+    touch.lease(rows, block_of(task.shard, task.clock));
+  }
+  void push(TaskContext& context, const Task& task) {
+    const BlockId block = block_of(task.shard, task.clock);
+    std::int64_t& value = context.lease(rows, block)[block];
+    // Some shards are much slower than others.
+    for (ShardId i = 0; i < task.shard * 1000; ++i) value = next(value, i);
+    value = next(value, task.shard);
+  }
+  Table<Scalar<std::int64_t>> rows;
+};
+
+TEST(SweepThreads, ALeaseIsTakenWhenAllEarlierClocksAreDone) {
+  constexpr Clock clocks = 30;
+  std::array<std::int64_t, Carousel::shards> expected{};
+  for (Clock clock = 0; clock < clocks; ++clock) {
+    for (ShardId shard = 0; shard < Carousel::shards; ++shard) {
+      std::int64_t& value = expected[Carousel::block_of(shard, clock)];
+      for (ShardId i = 0; i < shard * 1000; ++i) value = Carousel::next(value, i);
+      value = Carousel::next(value, shard);
+    }
+  }
+  for (unsigned threads = 1; threads <= 4; ++threads) {
+    TickingWorld world;
+    const Log log;
+    Job job = open(world, log, Carousel::shards, threads);
+    Carousel program(job);
+    const auto report = job.run(program, {.clocks = clocks, .metric_every = clocks});
+    ASSERT_TRUE(report) << report.error().message();
+    job.inspect([&](TaskContext& context) {
+      for (RowId row = 0; row < Carousel::shards; ++row) {
+        EXPECT_EQ(context.read(program.rows)[row], expected[row]) << "threads " << threads;
+      }
+    });
+  }
+}
+
 // ---- Errors end the run, once, with the place
 
 struct Faulty {

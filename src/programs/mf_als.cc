@@ -384,7 +384,7 @@ Result<MfFit> fit_als(const MfInput& input, const MfOptions& options, const MfSe
   RunOptions run = setting.run;
   run.clocks = options.clocks;
   run = in_clocks(std::move(run), clocks_per_pass);
-  run.identity = identity_of(input, options, setting.start);
+  run.identity = identity_of(input, options);
   MfFit fit;
   TRY_AS(fit.report, job.run(program, run));
   fit.report = in_passes(std::move(fit.report), clocks_per_pass);

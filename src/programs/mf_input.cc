@@ -32,7 +32,16 @@ std::uint32_t position_or_none(const Side& side, std::uint32_t index) {
   return index == data::IdMap::npos ? index : side.position_of[index];
 }
 
-// Values are summed exactly as they come; the fingerprint does not depend on their order.
+// Does not depend on the order of the ratings.
+std::uint64_t fingerprint_of(std::span<const data::Rating> ratings) {
+  std::uint64_t sum = 0;
+  for (const data::Rating& rating : ratings) {
+    const std::uint64_t pair = std::uint64_t{rating.user} << 32 | rating.item;
+    sum += mix64(pair ^ (std::uint64_t{std::bit_cast<std::uint32_t>(rating.value)} << 16));
+  }
+  return sum;
+}
+
 void summarise(std::span<const data::Rating> ratings, MfInput& input) {
   double sum = 0, sum_squares = 0;
   input.value_least = input.value_most = ratings.front().value;
@@ -41,9 +50,6 @@ void summarise(std::span<const data::Rating> ratings, MfInput& input) {
     sum_squares += double{rating.value} * rating.value;
     input.value_least = std::min(input.value_least, rating.value);
     input.value_most = std::max(input.value_most, rating.value);
-    const std::uint64_t pair = std::uint64_t{rating.user} << 32 | rating.item;
-    input.fingerprint +=
-        mix64(pair ^ (std::uint64_t{std::bit_cast<std::uint32_t>(rating.value)} << 16));
   }
   const auto count = static_cast<double>(ratings.size());
   input.mean = sum / count;
@@ -103,6 +109,8 @@ MfInput prepare_input(std::vector<data::Rating> train, std::vector<data::Rating>
   MfInput input;
   input.shards = shards;
   summarise(train, input);
+  input.fingerprint = fingerprint_of(train);
+  input.validation_fingerprint = fingerprint_of(validation);
   input.users = relabelled(counts.users, seed, 0);
   input.items = relabelled(counts.items, seed, 1);
   input.train = shard_ratings(std::move(train), input.users, input.items, shards);

@@ -56,8 +56,9 @@ struct MfInput {
   Side users, items;
   double mean = 0, deviation = 1;  // of the training values; deviation is 1 when they are all equal
   float value_least = 0, value_most = 0;
-  std::uint64_t fingerprint = 0;           // of the training ratings
-  ShardedRatings train, test, validation;  // the last two may be empty
+  std::uint64_t fingerprint = 0;             // of the training ratings
+  std::uint64_t validation_fingerprint = 0;  // of the validation ratings
+  ShardedRatings train, test, validation;    // the last two may be empty
 };
 
 struct MfCounts {

@@ -359,31 +359,4 @@ Result<MfModel> load_model(world::Files& files, const std::string& path) {
   return model;
 }
 
-std::vector<Recommendation> recommend(const MfModel& model, std::uint32_t user, std::size_t count,
-                                      std::span<const std::uint32_t> excluded) {
-  const std::size_t stride = kernels::mf_stride(model.factors.rank);
-  kernels::MfModel one = model.factors.view();
-  one.user_rows = one.user_rows.subspan(user * stride, stride);
-  if (!one.user_biases.empty()) one.user_biases = one.user_biases.subspan(user, 1);
-  std::vector<float> scores(model.items.size());
-  kernels::mf_scores(one, scores);
-  std::vector<Recommendation> candidates;
-  candidates.reserve(scores.size());
-  auto left_out = excluded.begin();
-  for (std::uint32_t item = 0; item < scores.size(); ++item) {
-    while (left_out != excluded.end() && *left_out < item) ++left_out;
-    if (left_out != excluded.end() && *left_out == item) continue;
-    const std::span<const float> row = one.item_rows.subspan(item * stride, stride);
-    const bool trained = std::ranges::any_of(row, [](float value) { return value != 0; });
-    if (trained && !std::isnan(scores[item])) candidates.push_back({item, scores[item]});
-  }
-  const std::size_t kept = std::min(count, candidates.size());
-  std::ranges::partial_sort(candidates, candidates.begin() + static_cast<std::ptrdiff_t>(kept),
-                            [](const Recommendation& a, const Recommendation& b) {
-                              return a.score != b.score ? a.score > b.score : a.item < b.item;
-                            });
-  candidates.resize(kept);
-  return candidates;
-}
-
 }  // namespace castor::programs

@@ -63,10 +63,4 @@ struct Recommendation {
   float score = 0;
 };
 
-// The `count` best items of one user, best first, equal scores by smaller index; items whose entry
-// in `excluded` (ascending) are left out, and so are items that were never trained. REQUIRES: user
-// < users.
-std::vector<Recommendation> recommend(const MfModel& model, std::uint32_t user, std::size_t count,
-                                      std::span<const std::uint32_t> excluded);
-
 }  // namespace castor::programs

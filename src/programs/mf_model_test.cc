@@ -138,24 +138,6 @@ TEST_F(MfModelFolder, AFolderWithoutModelSaysSo) {
   EXPECT_EQ(loaded.error().code(), Code::not_found);
 }
 
-TEST_F(MfModelFolder, RecommendIsTheBestOfAllScoresWithoutTheExcluded) {
-  const MfModel saved = model(4, true);
-  for (std::uint32_t user = 0; user < 3; ++user) {
-    const auto excluded = saved.seen.of(user);
-    std::vector<std::pair<float, std::uint32_t>> all;
-    for (std::uint32_t item = 0; item < 4; ++item) {
-      if (std::ranges::find(excluded, item) != excluded.end()) continue;
-      all.emplace_back(-saved.predict(user, item), item);
-    }
-    std::ranges::sort(all);
-    for (const std::size_t count : {0U, 1U, 2U, 10U}) {
-      const auto best = recommend(saved, user, count, excluded);
-      ASSERT_EQ(best.size(), std::min<std::size_t>(count, all.size()));
-      for (std::size_t i = 0; i < best.size(); ++i) EXPECT_EQ(best[i].item, all[i].second);
-    }
-  }
-}
-
 TEST_F(MfModelFolder, UnknownIdsArePredictedByWhatIsKnown) {
   constexpr std::uint32_t unknown = data::IdMap::npos;
   const MfModel with = model(4, true), without = model(4, false);

@@ -26,7 +26,7 @@ struct MfOptions {
   bool biases = false;
   double lambda_bias = 0.02;
   bool implicit = false;
-  double confidence = 40;
+  double confidence = 1;
   std::int64_t cg_steps = 3;
   std::int64_t inner = 1;
   std::int64_t shards = 0;

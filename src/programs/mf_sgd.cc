@@ -172,8 +172,10 @@ class MfSgd {
     const UserBand& band = context.state(users_);
     const double units = double{problem_.scale} * problem_.scale;
     const auto count = static_cast<double>(context.data(layout_).ratings.size());
-    parts[0] = {units * (band.squared_error + penalty(context, band)), 1};
-    parts[1] = {units * band.squared_error, count};
+    // Before the first clock no error has been seen: not a number, rather than none.
+    const double seen = band.clock < 0 ? std::nan("") : band.squared_error;
+    parts[0] = {units * (seen + penalty(context, band)), 1};
+    parts[1] = {units * seen, count};
     std::size_t next = 2;
     if (problem_.input.test.size() > 0) parts[next++] = measured(context, context.data(test_));
     if (problem_.input.validation.size() > 0) {
@@ -457,7 +459,7 @@ Result<MfFit> fit_sgd(const MfInput& input, const MfOptions& options, const MfSe
   MfSgd program(problem, job);
   RunOptions run = setting.run;
   run.clocks = options.clocks;
-  run.identity = identity_of(input, options, setting.start);
+  run.identity = identity_of(input, options);
   MfFit fit;
   TRY_AS(fit.report, job.run(program, run));
   fit.factors = program.factors(job);

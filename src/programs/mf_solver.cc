@@ -39,13 +39,16 @@ BlockId blocks_for(const MfOptions& options, std::uint32_t items) {
   return std::min(items, std::max(asked, least));
 }
 
-Json identity_of(const MfInput& input, const MfOptions& options, const MfFactors* start) {
+Json identity_of(const MfInput& input, const MfOptions& options) {
   MfOptions copy = options;
   Json identity = to_json(fields(copy));
   identity.set("clocks", 0);  // a run may be made longer
   identity.set("ratings", input.train.size()).set("shards", input.shards);
   identity.set("fingerprint", text("{:016x}", input.fingerprint));
-  identity.set("warm_start", start != nullptr);
+  // What stops the training and chooses the model is part of the run; what only measures it is not.
+  if (input.validation.size() > 0) {
+    identity.set("validation", text("{:016x}", input.validation_fingerprint));
+  }
   return identity;
 }
 

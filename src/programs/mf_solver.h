@@ -52,6 +52,6 @@ ShardId shards_for(const MfOptions& options, std::uint64_t ratings);
 BlockId blocks_for(const MfOptions& options, std::uint32_t items);
 
 // What a checkpoint of this problem must have been taken with.
-Json identity_of(const MfInput& input, const MfOptions& options, const MfFactors* start);
+Json identity_of(const MfInput& input, const MfOptions& options);
 
 }  // namespace castor::programs

@@ -30,7 +30,7 @@ std::vector<std::string> metric_names(const MfInput& input, const MfOptions& opt
   return names;
 }
 
-// How much worse than predicting the mean the final training error may be.
+// How much worse than predicting 0 always the final training error may be.
 constexpr double diverged_factor = 2;
 
 // The members of the "done" event that say something about the model.
@@ -67,7 +67,7 @@ class Training {
   Result<Json> finish(MfFit fit);
   Status check_converged(const Json& done) const;
   Json done_event(const MfModel& model, const Report& report) const;
-  std::optional<double> last_of(std::string_view metric) const;
+  std::optional<double> kept_metric(std::string_view name, const Report& report) const;
   std::string checkpoints() const { return world::joined_path(options_.out, "checkpoints"); }
   bool is_stop_requested() const {
     return calls_.stop_requested != nullptr && calls_.stop_requested->load();
@@ -85,7 +85,7 @@ class Training {
   data::IdMap users_, items_;
   std::vector<std::string> metric_names_;
   double read_seconds_ = 0, prepare_seconds_ = 0;
-  std::optional<MetricPoint> last_point_;
+  RunOptions run_options_;
 };
 
 Status Training::check_options() const {
@@ -93,9 +93,9 @@ Status Training::check_options() const {
   if (options_.data.empty())
     return error(Code::invalid, "data is missing: which ratings to train on");
   if (options_.out.empty()) return error(Code::invalid, "out is missing: the folder for the model");
-  if (options_.resume && !options_.warm_start.empty()) {
-    return error(Code::invalid,
-                 "resume continues a run and warm_start begins one: give one of them");
+  if (options_.model.implicit && !options_.validation.empty()) {
+    return error(Code::unsupported,
+                 "validation needs ratings: it does not stop a training with implicit");
   }
   if (options_.resume && options_.overwrite) {
     return error(Code::invalid,
@@ -112,8 +112,7 @@ Status Training::prepare_folder() const {
   file.reset();
   TRY(world_.files().remove(probe));
   TRY_AS(const auto found, job::list_checkpoints(world_.files(), checkpoints()));
-  if (options_.overwrite) return world_.files().remove_tree(checkpoints());
-  if (!found.empty() && !options_.resume) {
+  if (!found.empty() && !options_.resume && !options_.overwrite) {
     return error(
         Code::exists,
         "'{}' holds an unfinished run, checkpointed at clock {}: add --resume to continue it, or "
@@ -207,7 +206,6 @@ RunOptions Training::run_options() {
 }
 
 void Training::tell_clock(const MetricPoint& point) {
-  last_point_ = point;
   const double done = std::round(point.pass), all = static_cast<double>(options_.model.clocks);
   Json event;
   event.set("event", "clock").set("clock", static_cast<std::int64_t>(done));
@@ -223,9 +221,15 @@ void Training::tell_clock(const MetricPoint& point) {
   tell(event);
 }
 
-std::optional<double> Training::last_of(std::string_view metric) const {
-  for (std::size_t i = 0; i < metric_names_.size(); ++i) {
-    if (metric_names_[i] == metric && last_point_) return last_point_->values[i];
+// A metric at the clock of the model that is kept; none when it was not measured there.
+std::optional<double> Training::kept_metric(std::string_view name, const Report& report) const {
+  const Clock kept = run_options_.keep_best ? report.best_clock : report.clock;
+  for (const MetricPoint& point : report.curve) {
+    for (std::size_t i = 0; i < metric_names_.size(); ++i) {
+      if (point.clock == kept && metric_names_[i] == name && std::isfinite(point.values[i])) {
+        return point.values[i];
+      }
+    }
   }
   return std::nullopt;
 }
@@ -256,10 +260,13 @@ Result<Json> Training::run() {
     TRY_AS(start_factors, factors_for(*start, users_, items_, options_.model));
     start.reset();
   }
+  // Only now: everything that could be wrong with the new run has been looked at.
+  if (options_.overwrite) TRY(world_.files().remove_tree(checkpoints()));
   metric_names_ = metric_names(input_, options_.model);
   prepare_seconds_ = (world_.now() - began).seconds();
   tell_start();
-  const MfSetting setting{world_, log_, threads_, run_options(),
+  run_options_ = run_options();
+  const MfSetting setting{world_, log_, threads_, run_options_,
                           start_factors ? &*start_factors : nullptr};
   TRY_AS(MfFit fitted, fit(input_, options_.model, setting));
   return finish(std::move(fitted));
@@ -273,7 +280,6 @@ Result<Json> Training::finish(MfFit fitted) {
         .set("clock", report.clock)
         .set("checkpoint", report.checkpoint);
   }
-  if (!last_point_ && !report.curve.empty()) last_point_ = report.curve.back();
   MfModel model;
   model.factors = std::move(fitted.factors);
   model.users = std::move(users_);
@@ -293,17 +299,20 @@ Result<Json> Training::finish(MfFit fitted) {
   return done;
 }
 
-// A model that is worse than no model at all is an error, not a result.
+// A training that ran away is an error, not a result: worse than predicting 0 always.
 Status Training::check_converged(const Json& done) const {
   const Json* error_now = done.find("train_rmse");
   const Json* clocks = done.find("clock");
   if (error_now == nullptr || clocks == nullptr || *clocks->as_int() == 0) return {};
   const double rmse = error_now->as_real() != nullptr ? *error_now->as_real() : std::nan("");
-  if (rmse <= diverged_factor * input_.deviation) return {};
+  const double size = std::hypot(input_.mean, input_.deviation);
+  if (rmse <= diverged_factor * size) return {};
+  TRY(world_.files().remove_tree(checkpoints()));
   return error(Code::invalid,
-               "the training diverged: its error is {}, that of predicting the mean is {}; nothing "
-               "was saved; lower --rate or raise --lambda",
-               shortest(rmse), shortest(input_.deviation));
+               "the training diverged: its error is {}, that of predicting 0 always is {}; nothing "
+               "was saved; {}",
+               shortest(rmse), shortest(size),
+               options_.model.solver == "sgd" ? "try a lower --rate" : "try a larger --lambda");
 }
 
 Json Training::done_event(const MfModel& model, const Report& report) const {
@@ -323,9 +332,8 @@ Json Training::done_event(const MfModel& model, const Report& report) const {
       done.set("validation_rmse", rmse_of(input_.validation)).set("best_clock", report.best_clock);
     }
   }
-  const bool is_last = !report.curve.empty() && last_point_ && last_point_->clock == report.clock;
   for (const char* name : {"objective", "test_recall_at_10"}) {
-    if (const auto value = last_of(name); value && is_last) done.set(name, *value);
+    if (const auto value = kept_metric(name, report)) done.set(name, *value);
   }
   done.set("seconds", report.seconds);
   const double visited = passes * static_cast<double>(input_.train.size());
@@ -358,7 +366,7 @@ std::vector<Field> fields(MfTrainOptions& o) {
        .unit = "file"},
       {.name = "out",
        .target = &o.out,
-       .help = "folder for the model and checkpoints",
+       .help = "folder for the model and checkpoints; a finished model in it is replaced",
        .unit = "folder",
        .required = true},
       {.name = "warm_start",

@@ -52,8 +52,8 @@ using Scorer = FunctionRef<void(std::span<const RankedUser> users, std::span<flo
 RankingTotals rank_users(std::span<const RankedUser> users, std::uint32_t items, std::size_t count,
                          Scorer scorer);
 
-// Scorers: a factor model, which never recommends an item whose row is all zero, as recommend()
-// does; and the number of training pairs of each item, which is the same for everyone.
+// Scorers: a factor model, which never recommends an item whose row is all zero;
+// and the number of training pairs of each item, which is the same for everyone.
 void score_factors(const MfFactors& factors, std::span<const RankedUser> users,
                    std::span<float> scores);
 std::vector<float> popularity_scores(const SeenPairs& seen, std::uint32_t items);
