@@ -58,6 +58,35 @@ class KeptLog {
            }};
 };
 
+// A job with what it needs around it.
+struct JobBench {
+  explicit JobBench(ShardId shards = 3, unsigned threads = 1)
+      : job(std::move(Job::open(world, log.log(), {.shards = shards, .threads = threads}))
+                .value()) {}
+  TickingWorld world;
+  KeptLog log;
+  Job job;
+};
+
+// A program without anything to do.
+struct Idle {
+  Schedule schedule() { return sweep(); }
+  void push(TaskContext&, const Task&) {}
+};
+
+// Counts its tasks in a bounded table; the metric is what a metric sees of it.
+struct Census {
+  explicit Census(Job& job)
+      : sum(job.table<Scalar<std::int64_t>>({.name = "sum", .rows = 1, .staleness = 3})) {}
+  Schedule schedule() { return sweep(); }
+  void push(TaskContext& context, const Task&) { ++context.increment(sum, 0); }
+  std::vector<MetricSpec> metrics() { return {{.name = "sum", .combine = Combine::mean}}; }
+  void metric(TaskContext& context, std::span<MetricPart> parts) {
+    parts[0].add(static_cast<double>(context.read(sum)[0]));
+  }
+  Table<Scalar<std::int64_t>> sum;
+};
+
 // A shard's part of Everything: floats that any change of order would change, and a count.
 struct Part {
   std::vector<float> values;

@@ -217,13 +217,70 @@ TEST(StalenessThreads, EveryReadHoldsAllCommitsBeyondTheBoundAndAllOwnTasks) {
   }
 }
 
+// ---- One shard is held up: how far do the others go?
+
+// Shard 0 stays in its task of clock `held` until the others have done all that they may, and then
+// a little longer, so that they could do what they may not.
+class HoldUp {
+ public:
+  HoldUp(Clock held, ShardId shards, Clock may_end)
+      : held_(held), wanted_((shards - 1) * may_end) {}
+
+  void enter(const Task& task) {
+    if (task.shard != 0 || task.clock != held_) return;
+    while (ended_.load() < wanted_) {
+    }
+    for (int i = 0; i < 300000 && ended_.load() == wanted_; ++i) {
+    }
+    overrun_ = ended_.load() - wanted_;
+  }
+  void leave(const Task& task) { ended_ += task.shard == 0 ? 0 : 1; }
+  std::int64_t overrun() const { return overrun_; }
+
+ private:
+  const Clock held_;
+  const std::int64_t wanted_;  // tasks of the others
+  std::atomic<std::int64_t> ended_ = 0;
+  std::int64_t overrun_ = 0;
+};
+
+struct HeldUp {
+  HeldUp(Job& job, int staleness, Clock held)
+      : hold_up(held, job.shards(), held + staleness + 1),
+        sum(job.table<Scalar<std::int64_t>>({.name = "sum", .rows = 1, .staleness = staleness})) {}
+  Schedule schedule() { return sweep(); }
+  void push(TaskContext& context, const Task& task) {
+    hold_up.enter(task);
+    ++context.increment(sum, 0);
+    hold_up.leave(task);
+  }
+  HoldUp hold_up;
+  Table<Scalar<std::int64_t>> sum;
+};
+
+TEST(StalenessThreads, OthersGetAheadOfAShardByExactlyTheBound) {
+  for (int staleness = 0; staleness <= 4; ++staleness) {
+    for (unsigned threads = 2; threads <= 4; ++threads) {
+      TickingWorld world;
+      const Log log;
+      Job job = open(world, log, 4, threads);
+      HeldUp program(job, staleness, 3);
+      const auto report = job.run(program, {.clocks = 12, .metric_every = 12});
+      ASSERT_TRUE(report) << report.error().message();
+      EXPECT_EQ(program.hold_up.overrun(), 0) << "staleness " << staleness;
+      job.inspect([&](TaskContext& context) { EXPECT_EQ(context.read(program.sum)[0], 48); });
+    }
+  }
+}
+
 // ---- Leases in a sweep: clock by clock, each shard has another block
 
 struct Carousel {
   static constexpr ShardId shards = 6;
 
-  explicit Carousel(Job& job)
-      : rows(job.table<Scalar<std::int64_t>>(
+  explicit Carousel(Job& job, bool holds_up)
+      : hold_up(holds_up ? 3 : -1, shards, 4),
+        rows(job.table<Scalar<std::int64_t>>(
             leased({.name = "rows", .rows = shards, .blocks = shards}))) {}
   static BlockId block_of(ShardId shard, Clock clock) {
     return static_cast<BlockId>((shard + clock) % shards);
@@ -237,11 +294,12 @@ struct Carousel {
   }
   void push(TaskContext& context, const Task& task) {
     const BlockId block = block_of(task.shard, task.clock);
+    hold_up.enter(task);
     std::int64_t& value = context.lease(rows, block)[block];
-    // Some shards are much slower than others.
-    for (ShardId i = 0; i < task.shard * 1000; ++i) value = next(value, i);
     value = next(value, task.shard);
+    hold_up.leave(task);
   }
+  HoldUp hold_up;
   Table<Scalar<std::int64_t>> rows;
 };
 
@@ -251,7 +309,6 @@ TEST(SweepThreads, ALeaseIsTakenWhenAllEarlierClocksAreDone) {
   for (Clock clock = 0; clock < clocks; ++clock) {
     for (ShardId shard = 0; shard < Carousel::shards; ++shard) {
       std::int64_t& value = expected[Carousel::block_of(shard, clock)];
-      for (ShardId i = 0; i < shard * 1000; ++i) value = Carousel::next(value, i);
       value = Carousel::next(value, shard);
     }
   }
@@ -259,9 +316,10 @@ TEST(SweepThreads, ALeaseIsTakenWhenAllEarlierClocksAreDone) {
     TickingWorld world;
     const Log log;
     Job job = open(world, log, Carousel::shards, threads);
-    Carousel program(job);
+    Carousel program(job, threads > 1);
     const auto report = job.run(program, {.clocks = clocks, .metric_every = clocks});
     ASSERT_TRUE(report) << report.error().message();
+    EXPECT_EQ(program.hold_up.overrun(), 0);
     job.inspect([&](TaskContext& context) {
       for (RowId row = 0; row < Carousel::shards; ++row) {
         EXPECT_EQ(context.read(program.rows)[row], expected[row]) << "threads " << threads;
