@@ -554,8 +554,8 @@ class Bench:
             text=True,
             check=True,
         )
-        result = json.loads(run.stdout.splitlines()[-1])
-        ours, popular = result["recall_at_10"], result["popularity_recall_at_10"]
+        result = json.loads(run.stdout.splitlines()[-1])["ranking"]
+        ours, popular = result["recall"], result["popularity_recall"]
         self.row(
             "als --implicit, ml-100k ua, recall@10",
             "above popularity",
