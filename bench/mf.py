@@ -565,20 +565,24 @@ class Bench:
 
     # report
     def report(self):
-        result = dict(
-            when=time.strftime("%Y-%m-%d"), machine=machine(), rows=self.rows, curves=self.curves
-        )
+        """Writes the results; rows and curves of an earlier run that this one has not made stay."""
         out = pathlib.Path(self.arguments.out)
         out.mkdir(parents=True, exist_ok=True)
-        (out / "mf.json").write_text(json.dumps(result, indent=1) + "\n")
+        path = out / "mf.json"
+        earlier = json.loads(path.read_text()) if path.exists() else dict(rows=[], curves={})
+        rows = {row["name"]: row for row in earlier["rows"]}
+        rows.update((row["name"], dict(row, when=time.strftime("%Y-%m-%d"))) for row in self.rows)
+        curves = earlier["curves"] | self.curves
+        path.write_text(
+            json.dumps(dict(machine=machine(), rows=list(rows.values()), curves=curves), indent=1) + "\n"
+        )
         lines = ["| what | bar | measured | | beside it |", "| --- | --- | --- | --- | --- |"]
         lines += [
             "| {name} | {bar} | {measured} | {verdict} | {note} |".format(**row)
-            for row in self.rows
+            for row in rows.values()
         ]
-        (out / "mf.md").write_text(
-            "# Matrix factorisation\n\n" + machine() + "\n\n" + "\n".join(lines) + "\n"
-        )
+        head = "# Matrix factorisation, measured\n\nMade by `./dev bench mf`. Machine: "
+        (out / "mf.md").write_text(head + machine() + ".\n\n" + "\n".join(lines) + "\n")
         for name, curve in self.curves.items():
             plot(out / f"mf-{''.join(c if c.isalnum() else '-' for c in name)}.svg", name, curve)
         missed = [row["name"] for row in self.rows if row["verdict"] == "MISSED"]

@@ -174,6 +174,37 @@ class Stopped(Trainings):
         self.refused(*given, "other.tsv", "--rank", "8", "--seed", "3", "--biases")
 
 
+    def test_a_warm_started_run_goes_on_with_the_command_it_printed(self):
+        self.done(*RUN, "--out", "first", "--clocks", 2, "--quiet")
+        process = self.start_training(
+            "--warm-start", "first", "--clocks", str(FOREVER), "--json", "--quiet"
+        )
+        events, _ = self.stop(process)
+        wanted = events[-1]["clock"] + 2
+        self.done(
+            *RUN, "--out", "model", "--warm-start", "first", "--resume", "--clocks", wanted, "--quiet"
+        )
+        whole = self.uninterrupted("--warm-start", "first", "--clocks", wanted)
+        self.assertEqual(arrays_of(self.folder / "model"), whole)
+
+    def test_resuming_with_other_measurements_is_refused_and_not_called_damage(self):
+        process = self.start_training("--clocks", str(FOREVER), "--json", "--quiet")
+        self.stop(process)
+        self.refused(
+            *RUN, "--out", "model", "--resume", "--test", "ratings.tsv", says=["metrics", "test"]
+        )
+
+    def test_overwrite_discards_nothing_while_the_new_run_is_wrong(self):
+        process = self.start_training("--clocks", str(FOREVER), "--json", "--quiet")
+        self.stop(process)
+        self.refused("train", "mf", "--data", "missing.tsv", "--out", "model", "--overwrite")
+        self.assertTrue(any((self.folder / "model" / "checkpoints").iterdir()))
+
+    def test_a_training_that_diverges_saves_nothing_and_says_what_to_try(self):
+        self.refused(*RUN, "--out", "model", "--rate", 100, says=["diverged", "--rate"])
+        self.assertFalse((self.folder / "model" / "model.json").exists())
+
+
 class TheSame(Trainings):
     def check(self, *words, threads=(1, 2, 4)):
         models = []
