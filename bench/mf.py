@@ -573,9 +573,8 @@ class Bench:
         rows = {row["name"]: row for row in earlier["rows"]}
         rows.update((row["name"], dict(row, when=time.strftime("%Y-%m-%d"))) for row in self.rows)
         curves = earlier["curves"] | self.curves
-        path.write_text(
-            json.dumps(dict(machine=machine(), rows=list(rows.values()), curves=curves), indent=1) + "\n"
-        )
+        result = dict(machine=machine(), rows=list(rows.values()), curves=curves)
+        path.write_text(json.dumps(result, indent=1) + "\n")
         lines = ["| what | bar | measured | | beside it |", "| --- | --- | --- | --- | --- |"]
         lines += [
             "| {name} | {bar} | {measured} | {verdict} | {note} |".format(**row)

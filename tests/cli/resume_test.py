@@ -182,7 +182,8 @@ class Stopped(Trainings):
         events, _ = self.stop(process)
         wanted = events[-1]["clock"] + 2
         self.done(
-            *RUN, "--out", "model", "--warm-start", "first", "--resume", "--clocks", wanted, "--quiet"
+            *(*RUN, "--out", "model", "--warm-start", "first", "--resume"),
+            *("--clocks", wanted, "--quiet"),
         )
         whole = self.uninterrupted("--warm-start", "first", "--clocks", wanted)
         self.assertEqual(arrays_of(self.folder / "model"), whole)
