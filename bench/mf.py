@@ -246,7 +246,10 @@ class Bench:
         if theirs:
             ratio = statistics.median(a / b for a, b in zip(speeds, theirs))
             peer = statistics.median(theirs) / 1e6
-            note = f"LIBMF from PyPI, same minutes: {peer:.1f} M; ratio {ratio:.1f}"
+            note = (
+                f"LIBMF from PyPI, same minutes: {peer:.1f} M; ratio {ratio:.1f} (from source with "
+                f"AVX it is faster: {PEER_FIGURES[key] / 1e6:.1f} M on another machine)"
+            )
         else:
             peer = PEER_FIGURES[key] / 1e6
             note = f"LIBMF not run here; its published {peer:.1f} M (another machine)"
