@@ -159,7 +159,8 @@ def lint(options):
 
 
 SYNTAX_ONLY = ("clang++-19", "-std=c++20", "-fsyntax-only", "-Isrc", "-DCASTOR_DCHECK", "-Wall",
-               "-Wextra", "-Werror", "-Wthread-safety", "-Wno-pragma-once-outside-header", "-Wno-unused-function")
+               "-Wextra", "-Werror", "-Wthread-safety", "-Wno-pragma-once-outside-header",
+               "-Wno-unused-function")
 
 
 def check_headers():
